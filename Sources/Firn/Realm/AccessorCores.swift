@@ -2,8 +2,8 @@ import CFirn
 
 /// The cores of a realm: what its accessors read at each access, and what counts the accessors.
 ///
-/// Accessors are made with the current core. `replace()` makes another one, and the accessors from before keep theirs,
-/// which shows no version any more. Such a core lives until its last accessor is released.
+/// Accessors are made with the current core. `replace()` makes another one, and existing accessors keep the old core,
+/// which shows no version any more. An old core lives until its last accessor is released.
 ///
 /// Belongs to the realm's thread, queue or actor. Other threads only note on a core that they have released an
 /// accessor of it.
@@ -12,9 +12,9 @@ struct AccessorCores {
 
     /// The core that accessors are made with.
     private(set) var current: Core
-    /// How often the current core was replaced; collections from before are recognised by it.
+    /// How often the current core was replaced. Collections compare it to learn whether they are from before.
     private(set) var replacementCount = 0
-    /// The cores from before, while they count an accessor.
+    /// Earlier cores that still count an accessor.
     private var replaced: [Core] = []
     /// The realm, while any core counts an accessor: accessors hold no reference of their own.
     private var keptRealm: _RealmInstance?
@@ -33,20 +33,20 @@ struct AccessorCores {
     }
 
     private static func make() -> Core {
-        // Makes a forked child keep its parent's realms, which it neither uses nor cleans up. Set each time: a child
-        // that is forked during the first use of a lazy global would wait for it for ever.
+        // Makes a forked child keep its parent's realms, which it neither uses nor cleans up. Set each time, and not by
+        // a lazy global: a child that is forked during the global's first use would wait for ever.
         firn_core_set_retain_at_fork { owner in _ = Unmanaged<_RealmInstance>.fromOpaque(owner).retain() }
         guard let core = firn_core_make() else { fatalError("Firn: no memory is left for a realm") }
         return core
     }
 
-    /// Frees all of them. The realm ends.
+    /// Frees all cores, when the realm is freed.
     func free() {
         for core in replaced + [current] { firn_core_free(core) }
     }
 
-    /// Moves the cores to a thread, or with `.max` to none. From then on no thread's number shows that a release is the
-    /// realm's own work.
+    /// Moves the cores to a thread, or with `.max` to none. From then on a thread's number does not suffice to show
+    /// that a release is the realm's own work.
     func move(to thread: UInt64) {
         for core in replaced + [current] {
             core.pointee.thread = thread
@@ -54,7 +54,7 @@ struct AccessorCores {
         }
     }
 
-    /// Makes accessors find their rows again, in another version or state. No root stands for no version.
+    /// Makes accessors find their rows again, in another version or state. Root 0 means that no version is shown.
     func show(root: UInt64) {
         current.pointee.root = root
         current.pointee.generation &+= 1
@@ -79,15 +79,15 @@ struct AccessorCores {
 
     // MARK: Counting
 
-    /// Counts an accessor, or a collection, on the core that it was made with: of a realm that belongs to a thread.
+    /// Counts an accessor, or a collection, on the core that it was made with. Used if the realm belongs to a thread.
     @inline(__always)
     mutating func count(on core: Core, of realm: _RealmInstance) {
         core.pointee.accessors &+= 1
         if core.pointee.accessors == 1 { keptRealm = realm }
     }
 
-    /// Subtracts the releases that other threads have noted, and frees the cores from before on which nothing is
-    /// counted any more. Returns what held the realm, if no accessor is left.
+    /// Subtracts the releases that other threads have noted, and frees the earlier cores that count nothing any more.
+    /// If no accessor is left, returns the reference that kept the realm.
     mutating func subtractReleases() -> _RealmInstance? {
         guard current.pointee.mask != 0 else { return nil }
         replaced.removeAll { core in

@@ -5,9 +5,9 @@ import Synchronization
 /// Where the default store lies on systems that have no documents folder for each program.
 ///
 /// That is `$XDG_DATA_HOME/PROGRAM/default.firn`, or `$HOME/.local/share/PROGRAM/default.firn` without that variable,
-/// as the XDG Base Directory Specification has it. Earlier states of Firn had the default store in the documents folder
-/// or in the working folder. A program that finds its store only there goes on using it, and is warned. An empty store
-/// in its stead would look like lost data.
+/// as the XDG Base Directory Specification says. Earlier states of Firn had the default store in the documents folder
+/// or in the working folder. A program whose store exists only there goes on using it, and gets a warning. An empty
+/// store in its stead would look like lost data.
 struct DefaultStore {
     /// The store's folder by today's rule.
     let current: URL
@@ -34,10 +34,10 @@ struct DefaultStore {
         FileManager.default.fileExists(atPath: url.appendingPathComponent("manifest").path)
     }
 
-    /// The folder that is used: today's, unless there is a store at the earlier one alone.
+    /// The folder to use: the earlier one if it alone holds a store, otherwise today's.
     var url: URL { !Self.isStore(current) && Self.isStore(earlier) ? earlier : current }
 
-    /// What a program should know that opens the store; nil if there is none at the earlier folder.
+    /// The warning for a program that opens the default store; nil if there is no store at the earlier folder.
     var warning: String? {
         guard Self.isStore(earlier) else { return nil }
         let line = "Realm.Configuration.defaultConfiguration.fileURL = URL(fileURLWithPath: "
@@ -70,8 +70,8 @@ struct DefaultStore {
     // Whether the warning was logged. Atomic: stores are opened on any thread.
     private static let hasWarned = Atomic<Bool>(false)
 
-    /// What a program should know that opens a store beside the default one, such as one for each user. Nil if there is
-    /// nothing to know.
+    /// The warning for a program that opens a store beside the default one, such as one for each user. Nil if there is
+    /// nothing to warn of.
     ///
     /// - Parameter url: the store's folder, in the folder that `current` lies in.
     func warning(beside url: URL) -> String? {
@@ -82,7 +82,7 @@ struct DefaultStore {
     }
 
     /// Makes the folder that holds the default store and those beside it, if a configuration names one of them. Logs
-    /// what the program should know; about the default store, once.
+    /// the warning, if there is one; for the default store, only once.
     static func prepare(for configuration: Realm.Configuration) throws {
         #if !canImport(Darwin)
             guard let path = configuration.fileURL?.storePath,

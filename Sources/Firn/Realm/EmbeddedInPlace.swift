@@ -1,7 +1,7 @@
 import FirnCore
 
 /// The embedded objects that a property leads to, which an update with `.modified` changes in place. In a list they are
-/// found by their indices, in a map by their keys. They are given as the keys of rows, or as instances.
+/// found by their indices, in a map by their keys. `Embedded` is the key of a row, or an instance.
 struct EmbeddedInPlace<Embedded> {
     private var byIndex: [Embedded?] = []
     private var byKey: [MapKeyBytes: Embedded] = [:]
@@ -27,7 +27,7 @@ extension EmbeddedInPlace<Int64> {
 }
 
 extension EmbeddedInPlace<ObjectBase> {
-    /// The objects that a property is given.
+    /// The objects that are assigned to a property.
     init(_ elements: [LinkedElement]) {
         for element in elements {
             if let key = element.key {

@@ -4,7 +4,7 @@ import FirnCore
 struct LastLeaf {
     private var leaf: Leaf?
     private var table: UnsafeRawPointer?
-    /// The core's generation then. The leaf is not read in another one, because it may be gone.
+    /// The core's generation at that time. In another generation the leaf is not read, because it may have been freed.
     private var generation: UInt64 = 0
 
     init() {}
@@ -16,7 +16,7 @@ struct LastLeaf {
         self.generation = generation
     }
 
-    /// Where an object lies; nil if the leaf does not have it, or is not known to.
+    /// The location of an object; nil if the leaf does not have it, or may be out of date.
     @inline(__always)
     func find(_ key: Int64, table: UnsafeRawPointer, generation: UInt64) -> (leaf: Leaf, row: Int)? {
         guard self.generation == generation, self.table == table, let leaf, let row = leaf.row(of: key) else {

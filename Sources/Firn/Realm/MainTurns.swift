@@ -2,25 +2,26 @@ import Dispatch
 import FirnStorage
 import Foundation
 
-/// What is to be done for the realms of the main thread, queue and actor, at their next turns.
+/// The work to be done for the realms of the main thread, queue and actor, at their next turns.
 ///
-/// It is put on the main queue. A block of that queue may run the run loop and wait for what is put there. A test on
-/// the main actor that waits for an expectation does so. But the queue itself runs no block within another one. So if
-/// something waits for long, a timer of the main run loop does it.
+/// The work is put on the main queue. A block of that queue may run the run loop and wait for work that was put there.
+/// A test on the main actor does so when it waits for an expectation. But the queue runs no block within another one.
+/// So if work waits for long, a timer of the main run loop does it.
 enum MainTurns {
     private struct State {
         var works: [@Sendable () -> Void] = []
         /// How many works have ever been taken.
         var taken = 0
-        /// Whether somebody looks after a while whether the works are done, or a timer was added that has not fired.
-        /// On a main thread whose run loop never runs, it never does.
+        /// Whether a check is scheduled (`watch`), or a timer was added that has not fired. On a main thread whose run
+        /// loop never runs, the timer never fires.
         var isWatched = false
-        /// Its own, because all the queues that programs share may wait for the main thread.
+        /// A queue of its own for the checks, because all the queues that programs share may wait for the main thread.
         let queue = DispatchQueue(label: "firn-main-turns")
         let mark = ForkMark()
-        /// What was kept last outside of turns.
+        /// The object that was kept last outside of turns.
         var kept: (any AnyObject & Sendable)?
-        /// In a forked child, the parent's: nobody does them, and nobody may release what belongs to another process.
+        /// The parent's works, in a forked child. They are neither done nor released, because they belong to another
+        /// process.
         var foreign: [@Sendable () -> Void] = []
 
         /// Begins anew in a forked child.
@@ -38,7 +39,7 @@ enum MainTurns {
     /// How long works wait before a timer is added.
     private static var patience: DispatchTimeInterval { .milliseconds(10) }
 
-    /// Does something at a turn of the main queue or of the main run loop. May be called on any thread.
+    /// Does `work` at a turn of the main queue or of the main run loop. May be called on any thread.
     static func add(_ work: @escaping @Sendable () -> Void) {
         let mustWatch = state.withLock { state in
             state.renewIfForked()
@@ -50,8 +51,8 @@ enum MainTurns {
         if mustWatch { watch(taken: nil) }
     }
 
-    /// Keeps something that goes on the main thread outside of turns, until the next such thing or a turn comes. In a
-    /// program that has no turns, such as one that runs tests, only one is kept.
+    /// Keeps an object that is released on the main thread outside of turns, until the next such object or a turn
+    /// comes. In a program that has no turns, such as one that runs tests, only one object is kept.
     static func keep(_ object: any AnyObject & Sendable) {
         let old = state.withLock { state in
             state.renewIfForked()
@@ -73,9 +74,9 @@ enum MainTurns {
         work?()
     }
 
-    /// Looks after a while whether works are done.
+    /// Checks after a while whether works are done.
     ///
-    /// - Parameter taken: how many had been taken at the last look; nil at the first one.
+    /// - Parameter taken: how many had been taken at the last check; nil at the first one.
     private static func watch(taken: Int?) {
         let queue = state.withLock { $0.queue }
         queue.asyncAfter(deadline: .now() + patience) {
@@ -84,8 +85,8 @@ enum MainTurns {
                     state.isWatched = false
                     return (nil, false)
                 }
-                // If none was taken, the timer looks after them: on a main thread that is blocked nothing else is to
-                // be done until it runs.
+                // If no work was taken since, a timer does the works. While the main thread is blocked, no further
+                // check is needed until that timer fires.
                 return taken == state.taken ? (nil, true) : (state.taken, false)
             }
             if mustAdd { addTimer() }
@@ -96,7 +97,7 @@ enum MainTurns {
     private static func addTimer() {
         let timer = Timer(timeInterval: 0, repeats: false) { timer in
             timer.invalidate()
-            // Only the works that are listed now: what they add waits for its own turn.
+            // Only the works that are listed now: works that they add wait for their own turn.
             let count = state.withLock { $0.works.count }
             for _ in 0..<count { turn() }
             watch(taken: nil)

@@ -1,10 +1,10 @@
 import FirnCore
 
-/// What `add(validating:)` and `create(_:validating:)` check before they change anything: they throw what adding and
-/// creating would stop at.
+/// The checks of `add(validating:)` and `create(_:validating:)` before they change anything. Where adding and creating
+/// would stop the program, these throw.
 extension ObjectInserter {
-    /// Throws what would stop the writing of an object that `create` has resolved, and of the changes that belong to
-    /// it.
+    /// Throws if writing an object that `create` has resolved, or writing the changes that belong to it, would stop the
+    /// program.
     func check(_ object: ObjectBase, _ changes: [Resolution.Change]) throws {
         var objects = [object]
         for change in changes {
@@ -37,8 +37,8 @@ extension ObjectInserter {
         var seen: Set<ObjectIdentifier> = []
         var embedded: Set<ObjectIdentifier> = []
         var keys: Set<PrimaryKey> = []
-        // All are kept to the end, because a type of the application may make objects here. Once one is freed, another
-        // one can have its address.
+        // All objects are kept to the end, because a type of the application may make objects here. After an object is
+        // freed, another one can get its address.
         var objects = roots
         var next = 0
         while next < objects.count {
@@ -106,7 +106,7 @@ extension ObjectInserter {
         let key = PrimaryKey(binding, primaryKey, value: value)
         let exists = key.find(in: transaction) != nil
         let isNew = keys.insert(key).inserted
-        // Those of a migration need be unique only when its block has returned.
+        // In a migration, primary keys need be unique only when its block has returned.
         if policy == .error, exists || !isNew, realm.migration == nil {
             throw ValueFault(existing: binding.info, value)
         }
@@ -172,7 +172,8 @@ extension _RealmInstance {
 }
 
 extension Realm.UpdatePolicy {
-    /// Throws if objects of a class without a primary key are to be updated. Nested ones are created instead.
+    /// Throws if objects of a class without a primary key are to be updated. Nested objects of such a class are created
+    /// instead.
     func check(_ info: ClassInfo) throws {
         if self != .error, info.primaryKey == nil {
             throw Realm.Error(
@@ -189,13 +190,13 @@ extension PropertyInfo {
         throw ValueFault(object, isNoTargetOf: target).inside(name)
     }
 
-    /// Throws if `any` is nil and the property must not be.
+    /// Throws if `any` is nil and the property must not be nil.
     func checkRequired(_ any: Any?) throws {
         if isRequired, unwrapped(any) == nil { throw PropertyInfo.missingValueFault }
     }
 
-    /// The store's value that a given value stands for; nil for objects and collections. Throws if the value does not
-    /// fit, or if it stands for nil and must not.
+    /// A given value in its stored form; nil for objects and collections. Throws if the value does not fit the
+    /// property, or if it is nil and the property must not be nil.
     func requiredValue(from any: Any?) throws -> Value? {
         let value = try wrapper.storeValue(from: any)
         if isRequired, value == .null { throw PropertyInfo.missingValueFault }

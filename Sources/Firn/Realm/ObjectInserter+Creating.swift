@@ -1,7 +1,8 @@
 extension ObjectInserter {
     /// The managed object that `any` describes: a new one, or an updated one.
     ///
-    /// - Parameter isValidating: whether this throws, before it writes anything, what writing would stop at.
+    /// - Parameter isValidating: whether mistakes at which writing would stop the program are thrown before anything is
+    ///   written.
     static func create(
         _ type: ObjectBase.Type, any: Any, in realm: _RealmInstance, policy: Realm.UpdatePolicy,
         isValidating: Bool = false

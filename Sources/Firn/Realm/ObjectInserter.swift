@@ -2,27 +2,27 @@ import FirnCore
 import FirnStorage
 import Foundation
 
-/// One call of `add` or `create`: writes objects to the store, each once however they link to each other, and without
-/// recursion along links. None of the application's sequences and initialisers run here, because they might end the
-/// transaction; `Resolution` runs them before.
+/// One call of `add` or `create`: writes objects to the store. Each object is written once, however the objects link to
+/// each other, and links are not followed by recursion. The application's sequences and initialisers do not run here,
+/// because they might end the transaction: `Resolution` has run them before.
 ///
-/// An object gets its row first, with all values except its links and lists. Those are set once every object that they
+/// An object gets its row first, with all values except its links and lists. These are set once every object that they
 /// lead to has a row. So cycles need no special treatment.
 final class ObjectInserter {
-    // Unretained: both outlive the call, or the transaction that this is kept for, and counting references would cost
-    // more than writing a column.
+    // Unretained, because counting references would cost more than writing a column. Both outlive the call, or the
+    // transaction for which this inserter is kept.
     unowned(unsafe) let realm: _RealmInstance
     unowned(unsafe) let transaction: WriteTransaction
     /// Keeps `transaction` in memory, whatever ends it.
     private let heldTransaction: WriteTransaction
     let policy: Realm.UpdatePolicy
-    /// Links and lists that are to be set, in the order in which the objects were entered; those before `next` are set.
-    /// So of two instances with one primary key, the one that was entered last counts in all properties.
+    /// The links and lists to set, in the order in which the objects were entered. Those at indices below `next` are
+    /// set. So if two instances have the same primary key, all properties get the values of the instance entered last.
     private var pending: [Pending] = []
     private var next = 0
-    /// Whether `insertPending` runs: a call within it leaves the work to the outermost one.
+    /// Whether `insertPending` is running. A call within it leaves the work to the outermost call.
     private var isInserting = false
-    /// Whether the application's code has computed elements of a collection. It may have deleted rows.
+    /// Whether the application's code has computed elements of a collection. That code may have deleted rows.
     private var hasCalledApplication = false
 
     private struct Pending {
@@ -33,10 +33,10 @@ final class ObjectInserter {
         let isUpdate: Bool
     }
     private enum Content {
-        /// Nil for none.
+        /// Nil for a link without a target.
         case link(ObjectBase?)
         case mixed(AnyRealmValue)
-        /// Nil for one that was never read, so is empty.
+        /// The collection is nil if it was never read, and therefore empty.
         case collection((any PersistedCollection)?, ObjectBase)
     }
 
@@ -49,14 +49,14 @@ final class ObjectInserter {
 
     // MARK: Reading
 
-    /// The value of a cell. If damage is met, the transaction throws it.
+    /// The value of a cell. If damage is met, the transaction's commit throws it.
     private func value(_ binding: TableBinding, column: Int, key: Int64) -> Value? {
         transaction.recordingDamage { transaction.table(binding.table).value(column, of: key) }
     }
 
     // MARK: Adding
 
-    /// Inserts the object that the caller of `add` named.
+    /// Inserts the object that was passed to `add`.
     func addRoot(_ object: ObjectBase) throws {
         if policy != .error { try policy.check(realm.binding(of: object.modelType).info) }
         _ = try add(object)
@@ -69,10 +69,10 @@ final class ObjectInserter {
         return key
     }
 
-    /// Sets the links and lists that are pending, and inserts the objects that they lead to.
+    /// Sets the pending links and lists, and inserts the objects that they lead to.
     private func insertPending() throws {
-        // The elements of a list may be added by another `ObjectInserter`; the outermost call sets everything that is
-        // pending.
+        // The application's code may compute elements of a list, and call `add` on this inserter. The outermost call
+        // sets everything that is pending.
         guard !isInserting else { return }
         isInserting = true
         defer {
@@ -125,25 +125,26 @@ final class ObjectInserter {
         }
     }
 
-    /// The next of what is pending. What has been set is forgotten now and then, so that long chains of links need
-    /// little memory.
+    /// Returns the next pending link or list. Entries that are done are removed now and then, so that long chains of
+    /// links need little memory.
     private func takePending() -> Pending {
         if next >= 1024, next * 2 >= pending.count { forgetPending() }
         next += 1
         return pending[next - 1]
     }
 
-    /// Forgets what has been set.
+    /// Removes the entries that are done.
     private func forgetPending() {
-        // The last reference to an object may go, and its `deinit` may add another one: nothing is accessed then.
+        // This may release the last reference to an object, whose `deinit` may add another one. So nothing is accessed
+        // then.
         let old = pending
         pending = Array(old[next...])
         next = 0
         withExtendedLifetime(old) {}
     }
 
-    /// Whether the row of an embedded object is gone: an object was added twice, and the second one took the row from
-    /// its parent. Stops the program if the application's code has deleted the row.
+    /// Whether the row of an embedded object is gone, because an object was added twice and the second addition took
+    /// the row from its parent. Stops the program if the application's code has deleted the row.
     private func isGone(_ next: Pending) -> Bool {
         let mayLoseRow = next.table.info.isEmbedded && policy != .error
         guard mayLoseRow || hasCalledApplication else { return false }
@@ -154,7 +155,7 @@ final class ObjectInserter {
         return true
     }
 
-    /// The elements of a collection as the store keeps them; objects get their rows.
+    /// The elements of a collection in their stored form. Objects get their rows.
     private func elements(
         _ collection: any PersistedCollection, _ next: Pending, replacing old: Value?
     ) throws -> [Value] {
@@ -178,8 +179,8 @@ final class ObjectInserter {
         return .typedLink(realm.binding(of: object.modelType).table, key)
     }
 
-    /// Gives an embedded object its row. With `.modified` it is the row of the object that it replaces, which so
-    /// becomes equal to it.
+    /// Gives an embedded object its row. With `.modified` the object takes over the row of the object that it replaces,
+    /// and that row gets the object's values.
     private func enterEmbedded(_ object: ObjectBase, replacing old: Int64?, of parent: Pending) throws -> Int64 {
         guard !object.isManaged else { throw ValueFault(hasParent: object).inside(parent.property.name) }
         guard parent.isUpdate, policy == .modified, let key = old else { return try enter(object) }
@@ -190,7 +191,7 @@ final class ObjectInserter {
         return key
     }
 
-    /// Gives an unmanaged object its row; an object of this realm has one. Returns its key.
+    /// Gives an unmanaged object its row, and returns the row's key. A managed object of this realm has a row already.
     private func enter(_ object: ObjectBase) throws -> Int64 {
         if object.isManaged {
             guard _RealmInstance.of(object._row) === realm else {
@@ -228,7 +229,7 @@ final class ObjectInserter {
         return row.key
     }
 
-    /// Fills a cell from an unmanaged object's memory. Links and collections come later.
+    /// Fills a cell from an unmanaged object's memory. Links and collections are set later.
     @inline(__always)
     private func fill(_ row: inout FreshRow, step: TableBinding.Fill, object: UnsafeMutableRawPointer) {
         let value = object + step.valueOffset
@@ -265,8 +266,8 @@ final class ObjectInserter {
         }
     }
 
-    /// Fills a cell with a value that an object's memory does not show. None of the application's code runs: a wrapper
-    /// holds what is stored.
+    /// Fills a cell with a value that can't be read directly from the object's memory. None of the application's code
+    /// runs, because the wrapper holds the value in its stored form.
     @inline(never)
     private func fillOpaque(_ row: inout FreshRow, step: TableBinding.Fill, object: UnsafeMutableRawPointer) {
         let property = step.property
@@ -296,7 +297,8 @@ final class ObjectInserter {
                     finishMixed(step.property, object: object, binding: binding, key: key, isUpdate: isUpdate)
                     continue
                 }
-                // The word is nil for a link without a target, and for a collection or a box that was never read.
+                // The word is nil for a link without a target, and for a collection or a box (`shape.isBoxed`) that was
+                // never read.
                 if !isUpdate, (address + step.valueOffset).load(as: UInt.self) == 0 { continue }
                 let property = step.property
                 let wrapper = address + property.offset
@@ -322,20 +324,20 @@ final class ObjectInserter {
         realm.adopt(object, binding: binding, row: .unlocated(realm.core, key: key, table: binding.address))
     }
 
-    /// Notes what is to be set once all that was entered before is.
+    /// Notes a value to be set after everything that was noted earlier.
     private func note(
         _ content: Content, property: PropertyInfo, binding: TableBinding, key: Int64, isUpdate: Bool
     ) {
         pending.append(Pending(table: binding, key: key, property: property, content: content, isUpdate: isUpdate))
     }
 
-    /// Notes a mixed value. The one of a new row has been written with the other values if no objects are in it.
+    /// Notes a mixed value. In a new row, a mixed value without objects has already been written with the other values.
     private func finishMixed(
         _ property: PropertyInfo, object: ObjectBase, binding: TableBinding, key: Int64, isUpdate: Bool
     ) {
         let wrapper = object.address + property.offset
         if isUpdate || property.wrapper.storeValue(wrapper) == nil {
-            // A box that was never read holds none.
+            // A box that was never read holds no value.
             note(
                 .mixed(property.wrapper.mixed(wrapper) ?? .none), property: property, binding: binding, key: key,
                 isUpdate: isUpdate)
@@ -353,7 +355,7 @@ final class ObjectInserter {
         return value == .null || value == .link(-1)
     }
 
-    /// Sets an existing row's values to those of an unmanaged object, except what `finish` notes.
+    /// Sets an existing row's values to those of an unmanaged object, except for the values that `finish` notes.
     private func update(_ binding: TableBinding, _ key: Int64, from object: ObjectBase) {
         // The application's code that computed an element of a collection may have deleted the row.
         if transaction.recordingDamage({ transaction.table(binding.table).find(key) == nil }) {
@@ -366,7 +368,7 @@ final class ObjectInserter {
         }
     }
 
-    /// Sets a cell, in an update with `.modified` only if its value differs.
+    /// Sets a cell. In an update with `.modified`, it is set only if its value differs.
     private func set(
         _ binding: TableBinding, property: PropertyInfo, key: Int64, to value: Value, isUpdate: Bool = true
     ) {
@@ -404,7 +406,7 @@ final class ObjectInserter {
         }
     }
 
-    /// The link to an object in a mixed value, which is added with everything that it reaches.
+    /// Adds an object, with everything that it reaches, and returns the link to it for a mixed value.
     private func addLinked(_ object: ObjectBase) throws -> Value {
         let key = try add(object)
         return .typedLink(realm.binding(of: object.modelType).table, key)
@@ -417,8 +419,8 @@ final class ObjectInserter {
 }
 
 extension TableView {
-    /// The key of the object with a primary key; nil if there is none. Within a migration that has set primary keys of
-    /// the class nothing enforces them, and this reads all objects.
+    /// The key of the object with a primary key; nil if there is none. In a migration that has set primary keys of the
+    /// class, nothing enforces their uniqueness. Then this reads all objects.
     func key(ofPrimaryKey value: Value, column: Int) -> Int64? {
         guard schema.primaryKey == nil else { return firstKey(primaryKey: value) }
         var found: Int64?
@@ -445,7 +447,7 @@ struct PrimaryKey: Hashable {
         self.value = value
     }
 
-    /// The key of the object that has this primary key. If damage is met, the transaction throws it.
+    /// The key of the object that has this primary key. If damage is met, the transaction's commit throws it.
     func find(in transaction: WriteTransaction) -> Int64? {
         transaction.recordingDamage { transaction.table(table).key(ofPrimaryKey: value, column: column) }
     }

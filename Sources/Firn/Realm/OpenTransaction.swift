@@ -4,7 +4,7 @@ import FirnStorage
 /// A write transaction that a realm has open. Belongs to the realm's thread, queue or actor.
 struct OpenTransaction {
     let transaction: WriteTransaction
-    /// Whether it was begun asynchronously: then its end waits for no disk.
+    /// Whether it was begun asynchronously. If so, its end waits for no disk.
     let isAsync: Bool
     /// When it was opened, in nanoseconds of the monotonic clock.
     let beganAt = SystemClock.shared.monotonic()
@@ -12,7 +12,7 @@ struct OpenTransaction {
     let callSite: CallSite?
     /// The inserter that `add` uses, kept from call to call.
     var inserter: ObjectInserter?
-    /// The realm itself, as long as its transaction keeps it.
+    /// The realm itself, as long as its transaction keeps it alive.
     var keptRealm: _RealmInstance?
 
     init(_ transaction: WriteTransaction, isAsync: Bool, at callSite: CallSite?) {

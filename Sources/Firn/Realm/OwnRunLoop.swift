@@ -1,41 +1,42 @@
 import FirnStorage
 import Foundation
 
-/// A thread's run loop, and what the thread's realms have to do at its next turns.
+/// A thread's run loop, and the work that the thread's realms have to do at its next turns.
 ///
-/// There is one for each thread, which keeps it. When the thread ends, everything is forgotten, whoever still knows
-/// this. A timer added later would never fire, and would keep what it holds for ever.
+/// There is one for each thread, which keeps it. When the thread ends, all work is dropped, even if other threads still
+/// refer to this. A timer added later would never fire, and would keep what it holds for ever.
 ///
-/// What a run loop keeps refers to nothing that refers to the run loop. A cycle would keep the run loop and its
-/// descriptors after the thread's end. So the blocks of timers hold this weakly, and each work is given its realm only
-/// when it runs.
+/// Nothing that a run loop keeps may refer to the run loop. Such a cycle would keep the run loop and its descriptors
+/// after the thread's end. So the blocks of timers hold this weakly, and each work gets its realm only when it runs.
 ///
-/// A run loop that has never run gets no timer. If it runs for the first time, it calls a block that was left there.
+/// A run loop that has never run gets no timer. When it runs for the first time, it calls a block that `init` has left
+/// there.
 final class OwnRunLoop: @unchecked Sendable {
-    // Unchecked because of `RunLoop` and `Timer`: any thread adds a timer, and the run loop's own one does the rest.
+    // Unchecked because of `RunLoop` and `Timer`: any thread adds a timer, and all else is done on the run loop's own
+    // thread.
 
     typealias Work = @Sendable (_RealmInstance) -> Void
 
     private struct State {
         /// Nil once the thread has ended.
         var runLoop: RunLoop?
-        /// Whether the run loop has ever run, as far as that was seen.
+        /// Whether the run loop is known to have run.
         var hasRun = false
-        /// The timer that will do the next work; nil if none is to be done, or if the run loop has never run.
+        /// The timer that will do the next work; nil if there is no work, or if the run loop has never run.
         var timer: Timer?
         var works: [(realm: WeakReference<_RealmInstance>, work: Work)] = []
     }
     // A lock, because work comes from any thread. A timer is added under it, so that the thread's end misses none.
     private let state: Guarded<State>
-    /// Timers that have fired. Used by the own thread only, as is `depth`.
+    /// Timers that have fired. Used only on the run loop's thread, as is `depth`.
     private var spent: [Timer] = []
     /// How many turns are running, one within another.
     private var depth = 0
     private let forkMark = ForkMark()
 
-    /// The calling thread's.
+    /// The calling thread's run loop.
     static var current: OwnRunLoop {
-        // In a forked child a thread that is not there may hold the lock.
+        // In a forked child, a thread that exists only in the parent may hold the lock of the parent's object.
         if let own = ThreadEnd.kept(OwnRunLoop.self), !own.forkMark.isForked { return own }
         let own = OwnRunLoop(.current)
         ThreadEnd.keep(own) { $0.threadEnds() }
@@ -56,8 +57,8 @@ final class OwnRunLoop: @unchecked Sendable {
 
     // MARK: Work
 
-    /// Does something at a turn of the run loop, unless the realm is gone by then. May be called on any thread. False
-    /// if the thread has ended.
+    /// Runs `work` at a turn of the run loop, unless the realm is gone by then. May be called on any thread. Returns
+    /// false if the thread has ended.
     func schedule(for realm: WeakReference<_RealmInstance>, _ work: @escaping Work) -> Bool {
         state.withLock { state in
             guard state.runLoop != nil else { return false }
@@ -67,7 +68,7 @@ final class OwnRunLoop: @unchecked Sendable {
         }
     }
 
-    /// Forgets what a realm that goes has listed. May be called on any thread.
+    /// Drops the scheduled work of a realm that is being freed. May be called on any thread.
     func forget(_ realm: WeakReference<_RealmInstance>) {
         let forgotten = state.withLock { state in
             let forgotten = state.works.filter { $0.realm === realm }
@@ -93,13 +94,14 @@ final class OwnRunLoop: @unchecked Sendable {
     private func runs() {
         state.withLock { state in
             state.hasRun = true
-            // Even if there is nothing to do. A run loop that has nothing left returns when a timer has fired; for this
-            // block alone it would go on to wait.
+            // The timer is needed even if there is no work. When a timer has fired, a run loop that has nothing left
+            // returns; after this block alone it would go on waiting.
             addTimer(&state)
         }
     }
 
-    /// One work for each timer: the application may run the run loop within a work, and others go on there.
+    /// Does one work for each timer. The application may run the run loop within a work, and the next ones are done
+    /// there.
     private func turn(_ timer: Timer) {
         let next = state.withLock { state in
             state.timer = nil
@@ -131,8 +133,8 @@ final class OwnRunLoop: @unchecked Sendable {
         while var timer = spent.popLast() {
             timer.invalidate()
             #if !canImport(Darwin)
-                // Here a timer holds itself from the beginning, and nothing lets it go: 500 bytes for each turn. Nobody
-                // else holds one that is off its run loop and whose block has returned.
+                // Here a timer retains itself from the beginning and is never released: 500 bytes for each turn. A
+                // timer that is off its run loop, and whose block has returned, has no other owner.
                 if !isKnownUniquelyReferenced(&timer) { Unmanaged.passUnretained(timer).release() }
             #endif
         }

@@ -8,9 +8,9 @@ extension Realm {
         public let number: UInt64
         /// When it was committed.
         public let date: Date
-        /// How many realms, frozen realms, observers, iterations and transactions hold it. Everything that realms
-        /// with the same classes freeze of one version counts as one holder. The newest version is active without
-        /// any.
+        /// How many realms, frozen realms, observers, iterations and transactions hold it. Everything of one version
+        /// that is frozen by realms with the same classes counts as one holder. The newest version is active even
+        /// without holders.
         public let holders: Int
         /// Bytes of memory that releasing this version alone would free. Two old versions that share what later ones
         /// replaced retain it together, and neither of them alone.
@@ -19,9 +19,9 @@ extension Realm {
         /// realm it is the call that last refreshed it or wrote, or else opened it. For an observer it is the call of
         /// `observe`. For anything frozen it is the call by which the version was first frozen.
         public let pinnedAt: [String]
-        /// Whether the version counts against no limit, because what it needs is written out, or is being written:
-        /// see `Configuration.ActiveVersionPolicy.spill`. What it retains is then in memory only as far as it has
-        /// been read since.
+        /// Whether the version counts against no limit, because the memory that it needs is written out, or is being
+        /// written: see `Configuration.ActiveVersionPolicy.spill`. What it retains is then in memory only as far as it
+        /// has been read since.
         public let isSpilled: Bool
     }
 
@@ -33,9 +33,9 @@ extension Realm {
     /// }
     /// ```
     ///
-    /// Opening a store begins with one. A commit of `asyncWrite` is among them before it is durable, while
-    /// `asOf(version:)` refuses it. Cost: O(holders), and readers are blocked meanwhile, so it is for diagnosis,
-    /// not for each frame of an animation. May be called on any thread.
+    /// When a store is opened, there is one. A commit of `asyncWrite` is among them before it is durable, while
+    /// `asOf(version:)` refuses it. Cost: O(holders), and readers are blocked meanwhile, so it is for diagnosis, not
+    /// for each frame of an animation. May be called on any thread.
     public var activeVersions: [ActiveVersion] {
         if instance.isForked { instance.stopInForkedChild() }
         return instance.store.activeVersions.map { version in

@@ -3,8 +3,8 @@ import FirnStorage
 public import Foundation
 
 extension Realm {
-    /// Makes the files about as small as their content allows, and frees the memory that only the log's versions
-    /// took.
+    /// Makes the files about as small as their content allows, and frees the memory that was needed for what had
+    /// changed since the last checkpoint.
     ///
     /// ```swift
     /// try realm.compact()
@@ -15,14 +15,17 @@ extension Realm {
     /// does so by itself from time to time; call this before a file is measured or copied.
     ///
     /// Other threads read and write meanwhile; the calling thread is blocked. Nothing that is shown changes, and no
-    /// observer is called. Frozen objects stay valid: what they alone need stays on the disk until they are released.
-    /// Does nothing for a realm in memory.
+    /// observer is called. Frozen objects stay valid: data that only they need stays on the disk until they are
+    /// released. Does nothing for a realm in memory.
     ///
-    /// Cost: reading and writing what is written again, at worst everything. Stops the program on the wrong thread.
+    /// Cost: reading and writing all data that is written again, at worst everything. Stops the program on the wrong
+    /// thread.
     ///
-    /// - Throws: `Realm.Error`: `.outOfDiskSpace` if there is no space for the new files beside the old ones: nothing
-    ///   has changed then. `.fail` in a write transaction, and for a realm that was opened read-only. `.writeFailed`
-    ///   if an earlier commit failed. `.invalidDatabase` if damage is met.
+    /// - Throws: `Realm.Error` with one of these codes:
+    ///   - `.outOfDiskSpace`: there is no space for the new files beside the old ones. Nothing has changed then.
+    ///   - `.fail`: the realm is in a write transaction, or was opened read-only.
+    ///   - `.writeFailed`: an earlier commit failed.
+    ///   - `.invalidDatabase`: damage is met.
     public func compact() throws {
         instance.check()
         guard !instance.isInTransaction else {
@@ -34,7 +37,7 @@ extension Realm {
         try instance.withStore { store throws(StoreError) in
             try store.compact()
             instance.moveToEqual()
-            // The files that only this realm's version needed.
+            // Removes the files that only the version on the old tree needed.
             try store.removeReleased()
         }
     }
@@ -55,7 +58,7 @@ extension Realm {
     /// - Throws: `Realm.Error` with one of these codes. Nothing is left of a copy that failed.
     ///   - `.fileExists`: something has that name already. An unfinished copy does not count, and is written again.
     ///   - `.unsupportedFeature`: there is a key.
-    ///   - `.invalidInput`: the URL is not a file's.
+    ///   - `.invalidInput`: the URL is not a file URL.
     ///   - `.outOfDiskSpace`: the disk is full.
     ///   - `.fail`: the realm is in a write transaction.
     ///   - `.invalidDatabase`: damage is met.
@@ -78,7 +81,7 @@ extension Realm {
             )
         }
         try SharedStore.checkFolder(above: fileURL)
-        // What is copied is durable.
+        // A commit that is not durable must not be copied.
         instance.waitForOwnCommit()
         do throws(StoreError) {
             try Store.writeCopy(
@@ -95,7 +98,7 @@ extension Realm {
     /// Writes what this realm shows to the store that `configuration` names, with its `fileMode`:
     /// `writeCopy(toFile:encryptionKey:)`.
     ///
-    /// - Throws: as `writeCopy(toFile:encryptionKey:)`; `.invalidInput` also if the configuration names no `fileURL`.
+    /// - Throws: the errors of `writeCopy(toFile:encryptionKey:)`; `.invalidInput` also if there is no `fileURL`.
     public func writeCopy(configuration: Configuration) throws {
         guard let fileURL = configuration.fileURL else {
             throw Realm.Error(.invalidInput, "The copy's configuration must name a fileURL.")

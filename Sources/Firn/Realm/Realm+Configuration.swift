@@ -13,22 +13,23 @@ extension Realm {
     /// Realm.Configuration.defaultConfiguration = configuration
     /// ```
     ///
-    /// A value: changing a copy changes no realm that is open. Settings are checked when a realm is opened. Those
+    /// It is a value: changing a copy changes no open realm. Settings are checked when a realm is opened. Those
     /// described as "set by the first opener" apply to the whole process. While the store is open in this process,
     /// later openers' values are ignored.
     public struct Configuration: CustomStringConvertible, Sendable {
         /// When a commit counts as done.
         public enum Durability: Sendable, Equatable {
-            /// When it is on the disk: a power cut loses nothing that was acknowledged. The default.
+            /// A commit is done when it is on the disk: a power cut loses nothing that was acknowledged. The default.
             case full
-            /// When it is written. It is on the disk after at most this many seconds and the time of a sync. That also
-            /// holds if the program returns from `main` or calls `exit` before that. A power cut may lose the newest
-            /// commits, complete ones only. A process that is killed loses nothing, but the system then decides when
-            /// the commits reach the disk.
+            /// A commit is done when it is written. It is on the disk after at most this many seconds and the time of a
+            /// sync. That also holds if the program returns from `main` or calls `exit` before that. A power cut may
+            /// lose the newest commits, complete ones only. A process that is killed loses nothing, but the system then
+            /// decides when the commits reach the disk.
             ///
             /// An interval below 1 ms counts as 1 ms; opening throws `.invalidInput` for NaN.
             case relaxed(interval: TimeInterval)
-            /// When it is written. The system decides when it reaches the disk; the end of the process loses nothing.
+            /// A commit is done when it is written. The system decides when it reaches the disk; the end of the process
+            /// loses nothing.
             case none
         }
 
@@ -36,31 +37,31 @@ extension Realm {
         public enum VerifyOnOpen: Sendable, Equatable {
             /// The manifest, the header of each segment of the log, and the newest segment.
             case directory
-            /// Every byte, and then that the newest version is one that Firn could have written. Every object, value
-            /// and index is examined, which takes as long as reading all of them. Use it for a store from an untrusted
-            /// source: a contradiction is then thrown by opening, instead of stopping the program where it is read.
+            /// Every byte, and then whether Firn could have written the newest version. Every object, value and index
+            /// is examined, which takes as long as reading all of them. Use it for a store from an untrusted source: a
+            /// contradiction is then thrown by opening, instead of stopping the program where it is read.
             case everything
         }
 
-        /// What a write does that must not begin because more is held than `maximumNumberOfActiveVersions` or
+        /// What a write does if it must not begin, because more is held than `maximumNumberOfActiveVersions` or
         /// `maximumRetainedBytes` allow.
         public enum ActiveVersionPolicy: Sendable, Equatable {
             /// It throws `.tooManyActiveVersions` (`beginWrite()` stops the program), with a text that lists the
             /// holders.
             case fail
             /// It waits at most this many seconds for holders to release versions, then throws as with `fail`. Other
-            /// writers may write meanwhile, if they find themselves within the limit. The waiting thread is blocked,
-            /// so what it holds itself stays held. Opening throws `.invalidInput` for NaN.
+            /// writers may write meanwhile, if they find themselves within the limit. The waiting thread is blocked, so
+            /// the versions that it holds itself stay held. Opening throws `.invalidInput` for NaN.
             case wait(TimeInterval)
-            /// It continues. The oldest held versions no longer count. What they need is written to scratch files in
-            /// the store's folder, in the background, and the memory is returned to the system. They stay held and are
-            /// read as before; the first read of what was written out waits for the disk.
+            /// It continues. The oldest held versions no longer count. The memory that they need is written to scratch
+            /// files in the store's folder, in the background, and returned to the system. They stay held and are read
+            /// as before; the first read of memory that was written out waits for the disk.
             ///
             /// Everything that is written to the store then lies in memory that belongs to such files, from the
             /// beginning. So the system may write it to the disk at any time. The files take about as much of the disk
             /// as that memory, until it is freed or they are closed. If the disk is full, or the writing fails, the
-            /// write throws as with `fail`, and says why. What other processes hold can't be written out by this one.
-            /// <doc:HoldingVersions> has the costs.
+            /// write throws as with `fail`, and says why. Versions that other processes hold can't be written out by
+            /// this one. <doc:HoldingVersions> has the costs.
             ///
             /// A realm in memory has no files: opening it with this policy throws `.invalidInput`.
             case spill
@@ -69,14 +70,14 @@ extension Realm {
         /// Which past versions `Realm.asOf(version:)` and the other functions of history can open. The newest
         /// version, and each version that something holds, can always be opened.
         public enum HistoryRetention: Sendable, Equatable {
-            /// No others. The default.
+            /// No other versions. The default.
             case none
             /// This many of the newest versions, the newest included. Opening throws `.invalidInput` for less than 1.
             case versions(Int)
             /// The versions that were the newest at some moment of the last so many seconds, so that `asOf(date:)`
             /// works for each of these moments. Opening throws `.invalidInput` unless it is above 0.
             case age(TimeInterval)
-            /// All.
+            /// All versions.
             case everything
         }
 
@@ -88,10 +89,10 @@ extension Realm {
 
         /// The name of a realm in memory; nil for one on disk. Setting it clears `fileURL`.
         ///
-        /// Its data is gone when its last realm, object and observer is released. That may happen in a turn of a run
-        /// loop, a block of a queue, the main one included, or a job of an actor. Then the data stay until that turn,
-        /// block or job has ended, so `try! Realm()` in the next line has them. On the main thread they stay also
-        /// outside of these, as in a suite of tests, until the next realm in memory goes.
+        /// Its data is gone when its last realm, object and observer is released. If that happens in a turn of a run
+        /// loop, a block of a queue (the main one included) or a job of an actor, the data stays until that turn, block
+        /// or job has ended. So `try! Realm()` in the next line has it. On the main thread the data stays also outside
+        /// of these, as in a suite of tests, until the next realm in memory is released.
         public var inMemoryIdentifier: String? {
             get { identifier }
             set {
@@ -128,17 +129,17 @@ extension Realm {
         ///
         /// It is called once, on the opening thread, in the write transaction that changes the schema, before any realm
         /// is opened. It is not called for a new store. Opening throws `.alreadyOpen` instead as long as this process
-        /// holds anything of the store. When it returns, the primary keys and the parents of embedded objects are
-        /// checked, and everything is committed at once. If opening throws, nothing was changed. Opening the store in
-        /// the block throws `.alreadyOpen`.
+        /// holds anything of the store. When the block returns, the primary keys and the parents of embedded objects
+        /// are checked, and everything is committed at once. If opening throws, nothing was changed. Opening the store
+        /// in the block throws `.alreadyOpen`.
         ///
-        /// What the block changes, and what the change of the schema rewrites, lies in memory until it is committed.
-        /// Once it is large, it lies in scratch files.
+        /// The data that the block changes, or that the change of the schema rewrites, lies in memory until it is
+        /// committed, or in scratch files once it is large.
         public var migrationBlock: MigrationBlock?
 
-        /// Whether opening deletes the store, and creates it anew, where it would have to be migrated. That is so if
-        /// its schema version is another one, or its classes differ in more than additions. For data that can be
-        /// fetched again.
+        /// Whether opening deletes a store that would have to be migrated, and creates it anew. A store would have to
+        /// be migrated if it has another schema version, or if its classes differ in more than additions. Use this for
+        /// data that can be fetched again.
         ///
         /// `migrationBlock` is not called then. Opening throws `.alreadyOpen` if the store has to be deleted while this
         /// process or another has it open. It throws `.fileOperationFailed` if the store's folder also holds files that
@@ -156,7 +157,7 @@ extension Realm {
         /// Not used for a realm in memory.
         public var seedFilePath: URL?
 
-        /// The realm's classes; nil for all that the program has. Classes that they link to must be among them, or
+        /// The realm's classes; nil for all classes of the program. Classes that they link to must be among them, or
         /// opening throws `.schemaMismatch`.
         public var objectTypes: [ObjectBase.Type]?
 
@@ -174,8 +175,8 @@ extension Realm {
         /// or one that is opened read-only.
         public var shouldCompactOnLaunch: (@Sendable (_ totalBytes: Int, _ usedBytes: Int) -> Bool)?
 
-        /// Called with damage in the files that is met when a property or collection is read, before the program
-        /// stops: such an access can't throw. Functions that throw do so instead of calling it.
+        /// Called with damage in the files that is met when a property or collection is read, before the program stops:
+        /// such an access can't throw. Functions that can throw do not call it, but throw the damage.
         ///
         /// It is called on the thread that met the damage, and must not use the realm. Set by the first opener.
         public var onDamage: (@Sendable (Realm.Error) -> Void)?
@@ -188,17 +189,17 @@ extension Realm {
         /// ask for the same mode. See <doc:Security>. Set by the first opener.
         public var fileMode: UInt16 = 0o600
 
-        /// Whether files are mapped into memory. False reads the parts that are needed into memory instead. Use it for
-        /// a volume whose device may vanish while the program runs, because reading a mapping of it then stops the
-        /// program. Set by the first opener.
+        /// Whether files are mapped into memory. If false, the parts that are needed are read into memory instead. Use
+        /// that for a volume whose device may vanish while the program runs, because reading a mapping of it then stops
+        /// the program. Set by the first opener.
         public var readsByMapping = true
 
         /// Which past versions can be opened: see <doc:History>. If a store is opened with several settings, each of
         /// them holds until the process closes it. Realms in memory keep no history.
         public var historyRetention: HistoryRetention = .none
 
-        /// How long opening waits for another process that is just opening the store, too, and recovering it, in
-        /// seconds. Once it is open, processes write one after the other, and wait as long as it takes.
+        /// The seconds that opening waits while another process opens the store and recovers it. Once the store is
+        /// open, processes write one after the other, and wait as long as it takes.
         ///
         /// Less than 0 counts as 0; `.infinity` and anything above a century count as a century. Opening throws
         /// `.invalidInput` for NaN.
@@ -208,18 +209,19 @@ extension Realm {
         /// opening throws `.invalidInput` for 0.
         ///
         /// A version is active while something holds it: a realm, something frozen, an observer, an iteration. The
-        /// newest version is always active, so opening a store begins with one; a version that nothing holds does not
-        /// count. What other processes hold besides their newest version counts, too. The realm that begins a write
-        /// advances first, and does not count for the version that it showed. Releasing one holder takes effect at
-        /// once. See ``Realm/activeVersions`` and <doc:HoldingVersions>. Set by the first opener.
+        /// newest version is always active, so there is one when a store is opened. An older version that nothing holds
+        /// does not count. Versions that other processes hold count, too, except for their newest version. The realm
+        /// that begins a write advances first, and does not count for the version that it showed. Releasing one holder
+        /// takes effect at once. See ``Realm/activeVersions`` and <doc:HoldingVersions>. Set by the first opener.
         public var maximumNumberOfActiveVersions: UInt?
 
         /// The bytes of memory that held versions may retain for a write to begin, in all processes together; nil, the
-        /// default, for no limit. What the newest version needs does not count. Opening throws `.invalidInput` for a
-        /// negative number. Set by the first opener.
+        /// default, for no limit. Memory that the newest version needs does not count. Opening throws `.invalidInput`
+        /// for a negative number. Set by the first opener.
         public var maximumRetainedBytes: Int?
 
-        /// What a write does that these two limits do not let begin. Set by the first opener.
+        /// What a write does if `maximumNumberOfActiveVersions` or `maximumRetainedBytes` does not let it begin. Set by
+        /// the first opener.
         public var activeVersionPolicy: ActiveVersionPolicy = .fail
 
         /// A configuration with default settings, except for those given.
@@ -279,13 +281,13 @@ extension Realm {
             GlobalGuarded(.defaultConfiguration) { Configuration() }
         }
 
-        /// The folder of the default store. On Apple's platforms `default.firn` in the user's documents folder.
+        /// The folder of the default store. On Apple's platforms it is `default.firn` in the user's documents folder.
         ///
-        /// Elsewhere `$XDG_DATA_HOME/PROGRAM/default.firn`, or `$HOME/.local/share/PROGRAM/default.firn` without that
-        /// variable; `PROGRAM` is the name of the process. Opening makes the folders above it. Earlier states of Firn
-        /// had the store in the documents folder or the working folder. If there is a store there and none at today's
-        /// path, it is used, and a warning is logged that names both. If both exist, today's is used, and a warning
-        /// says so.
+        /// Elsewhere it is `$XDG_DATA_HOME/PROGRAM/default.firn`, or `$HOME/.local/share/PROGRAM/default.firn` without
+        /// that variable; `PROGRAM` is the name of the process. Opening makes the folders above it. Earlier states of
+        /// Firn had the store in the documents folder or the working folder. If there is a store there and none at
+        /// today's path, it is used, and a warning is logged that names both. If both exist, the store at today's path
+        /// is used, and a warning says so.
         public static var defaultFileURL: URL {
             #if canImport(Darwin)
                 DefaultStore.earlierURL
@@ -294,7 +296,7 @@ extension Realm {
             #endif
         }
 
-        /// The settings that differ from the defaults, for people.
+        /// The store, the schema version, and some of the settings that differ from the defaults, as text for people.
         public var description: String {
             var parts: [String] = []
             if let fileURL { parts.append("fileURL: \(fileURL.path)") }
@@ -340,7 +342,7 @@ extension Realm.Configuration {
         return objectTypes.filter { known.insert(ObjectIdentifier($0)).inserted }
     }
 
-    /// The configuration in the terms of the store.
+    /// The configuration as options of the store.
     var storeOptions: StoreOptions {
         var options = StoreOptions(log: logOptions)
         options.maximumNumberOfActiveVersions = maximumNumberOfActiveVersions.map { Int(clamping: $0) }
@@ -371,7 +373,7 @@ extension Realm.Configuration {
         if case .wait(let seconds) = activeVersionPolicy { try check("The time of activeVersionPolicy", seconds) }
     }
 
-    /// The retention in the terms of the store. Throws if it makes no sense.
+    /// The history retention as the store's type. Throws if it makes no sense.
     func storeRetention() throws -> FirnCore.HistoryRetention {
         switch historyRetention {
         case .none: return .none
@@ -390,7 +392,7 @@ extension Realm.Configuration {
             fileURL: fileURL)
     }
 
-    /// The configuration in the terms of the log; nil for a realm in memory.
+    /// The configuration as options of the log; nil for a realm in memory.
     private var logOptions: LogOptions? {
         guard let fileURL else { return nil }
         var options = LogOptions(folder: fileURL.storePath)

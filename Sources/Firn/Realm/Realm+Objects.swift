@@ -43,8 +43,8 @@ extension Realm {
         do { try inserter.addRoot(object) } catch { stopProgram("add(_:): \(error)") }
     }
 
-    /// Adds each object of a sequence, as `add(_:update:)` does, at the same cost for each. Stops the program as it
-    /// does.
+    /// Adds each object of a sequence with `add(_:update:)`, at the same cost for each. Stops the program for the same
+    /// reasons.
     ///
     /// An object is added to the transaction that is running when the sequence returns it.
     public func add<S: Sequence>(_ objects: S, update: UpdatePolicy = .error) where S.Element: Object {
@@ -62,7 +62,7 @@ extension Realm {
     /// - Throws: `Realm.Error`; nothing is changed then. The code is `.invalidDatabase` if the transaction has met
     ///   damage, and `.invalidInput` if:
     ///   - the primary key exists and `update` is `.error`;
-    ///   - the class has none and `update` is another policy;
+    ///   - the class has no primary key and `update` is another policy;
     ///   - a required property is nil;
     ///   - a value is too long;
     ///   - an object belongs to another realm, is frozen or was deleted;
@@ -93,8 +93,8 @@ extension Realm {
     /// realms are copied. With `.all` and `.modified` an object of this realm is returned as it is. If the object is
     /// created, properties without a value take their initial values; if it is updated, they are left alone. If the
     /// value has no primary key, the key of a new object is used. So with `.all` and `.modified` the object with that
-    /// key is updated. Values for linked and embedded objects may lie within each other to any depth; collections in a
-    /// mixed value at most 100 levels deep.
+    /// key is updated. Values for linked and embedded objects may lie within each other to any depth. Collections in a
+    /// mixed value may lie within each other at most 100 levels deep.
     ///
     /// Cost: O(log n) for each object, and for each of its indexed properties.
     ///
@@ -127,7 +127,7 @@ extension Realm {
     ///   damage, and `.invalidInput` if:
     ///   - a value does not fit its property, is too long, or is nil for a required property, which the message names;
     ///   - the primary key exists and `update` is `.error`;
-    ///   - the class has none and `update` is another policy;
+    ///   - the class has no primary key and `update` is another policy;
     ///   - the realm does not have the class.
     @discardableResult
     public func create<T: Object>(_ type: T.Type, validating value: Any, update: UpdatePolicy = .error) throws -> T {
@@ -150,16 +150,16 @@ extension Realm {
         transaction.delete(table, key)
     }
 
-    /// Deletes each object of a sequence, as the sequence is when this is called: it may be results of this realm or
-    /// a list.
+    /// Deletes each object of a sequence. The sequence is read before anything is deleted, so it may be results of this
+    /// realm or a list.
     ///
     /// ```swift
     /// try realm.write { realm.delete(realm.objects(Dog.self).where { $0.age > 20 }) }
     /// ```
     ///
-    /// Cost: as `delete(_:)` for each object, but a list, set or map that has many of them is searched once per 4,096.
-    /// Stops the program outside a write transaction, and if one of the objects is unmanaged, frozen, deleted already
-    /// or belongs to another realm. The same object may occur more than once.
+    /// Cost: as `delete(_:)` for each object, but a list, set or map that has many of them is searched only once per
+    /// 4,096 objects. Stops the program outside a write transaction, and if one of the objects is unmanaged, frozen,
+    /// deleted already or belongs to another realm. The same object may occur more than once.
     public func delete<S: Sequence>(_ objects: S) where S.Element: ObjectBase {
         _ = instance.writing("delete objects")
         let rows = objects.map { instance.location(of: $0, to: "delete") }
@@ -173,8 +173,8 @@ extension Realm {
         }
     }
 
-    /// Deletes the objects of a map, whose keys stay with nil: `realm.delete(shop.staff)`. Costs, and stops the
-    /// program, as deleting the objects of a sequence does.
+    /// Deletes the objects that a map leads to: `realm.delete(shop.staff)`. The map keeps their keys, with nil as the
+    /// values. Costs what deleting the objects of a sequence costs, and stops the program for the same reasons.
     public func delete<M: RealmKeyedCollection>(_ map: M) where M.Value: _OptionalProtocol, M.Value.Wrapped: Object {
         delete(map.values.compactMap { $0 as? M.Value.Wrapped })
     }
@@ -208,7 +208,7 @@ extension Realm {
     /// the primary key's type, or is nil and that type is not optional.
     @inlinable
     public func object<T: Object, Key>(ofType type: T.Type, forPrimaryKey key: Key) -> T? {
-        // The comparison is made by the compiler, where this is inlined.
+        // Where this is inlined, the compiler evaluates the comparison.
         let object = Key.self == Int.self ? _object(type, unsafeBitCast(key, to: Int.self)) : _object(type, any: key)
         return object.map { unsafeDowncast($0, to: T.self) }
     }

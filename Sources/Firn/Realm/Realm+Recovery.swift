@@ -9,7 +9,7 @@ extension Realm {
             case created
             /// The log was intact.
             case clean
-            /// The log ended in a commit that was never acknowledged as durable. What there was of it was cut off.
+            /// The log ended in a commit that was never acknowledged as durable. Its remains were cut off.
             case tornTail
         }
 
@@ -21,7 +21,7 @@ extension Realm {
         public let cutByteCount: Int
         /// Complete commits that no durable mark covered, and that were therefore rewritten.
         public let rewrittenCommits: Int
-        /// What was found and done; for a torn tail with the file and the offset.
+        /// A text about what was found and done; for a torn tail, with the file and the offset.
         public let description: String
 
         init(_ report: RecoveryReport) {

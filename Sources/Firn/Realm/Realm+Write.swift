@@ -13,12 +13,12 @@ extension Realm {
     /// ```
     ///
     /// 1. Advances to the newest version, and calls observers with what is due. Then waits for other writers, in this
-    ///    process and in others, and begins from the newest version of then.
-    /// 2. Runs `block`. If it throws, its changes are undone and its error is thrown on. If it ends the transaction
-    ///    by itself, nothing more is done.
-    /// 3. Commits, and returns when the changes are durable, as `Configuration.durability` has it. Observers of the
-    ///    realm have been called by then. Observers of objects and collections are called at the next turn of the run
-    ///    loop, queue or actor.
+    ///    process and in others, and begins from the version that is newest then.
+    /// 2. Runs `block`. If it throws, its changes are undone and its error is thrown on. If it ends the transaction by
+    ///    itself, nothing more is done.
+    /// 3. Commits, and returns when the changes are durable, as far as `Configuration.durability` requires it.
+    ///    Observers of the realm have been called by then. Observers of objects and collections are called at the next
+    ///    turn of the run loop, queue or actor.
     ///
     /// Cost: O(changes), the block's and the observers' work, and with `.full` durability one sync of the disk, which
     /// commits of several threads share. The calling thread is blocked while it waits for other writers and for the
@@ -27,14 +27,14 @@ extension Realm {
     /// Stops the program if the realm is frozen, was opened read-only or is in a write transaction already, and on the
     /// wrong thread. Also stops it if another realm of the store is in a write transaction on this thread.
     ///
-    /// If what the block changes meets damage in the files, nothing more is changed, and this throws at the end of
-    /// the block. If the block reads anything after that, the program stops, after `Configuration.onDamage`, because
+    /// If a change that the block makes meets damage in the files, nothing more is changed, and this throws at the end
+    /// of the block. If the block reads anything after that, the program stops, after `Configuration.onDamage`, because
     /// there is no right answer any more.
     ///
     /// - Parameters:
     ///   - tokens: observers of this realm that are not called for these changes. They are called for what others have
     ///     written. A token of another realm stops the program.
-    ///   - block: what changes the data. An object that it creates may be used after it.
+    ///   - block: changes the data. An object that the block creates may be used after it.
     ///   - file: the call site's file, which messages about held versions name.
     ///   - line: the call site's line.
     /// - Returns: what the block returns.
@@ -69,7 +69,8 @@ extension Realm {
     /// text of the error that `tryBeginWrite()` throws, and whenever `write` stops it.
     ///
     /// The transaction ends with the last reference to the realm: its changes are undone then, which is logged as a
-    /// warning. In a turn of a run loop, a block of a queue or a job of an actor, it keeps the realm until that ends.
+    /// warning. If the transaction is begun in a turn of a run loop, a block of a queue or a job of an actor, it keeps
+    /// the realm until that turn, block or job ends.
     public func beginWrite(file: StaticString = #fileID, line: UInt = #line) {
         do { try tryBeginWrite(file: file, line: line) } catch {
             stopProgram(
@@ -89,8 +90,8 @@ extension Realm {
     /// `write` stops it.
     ///
     /// - Throws: `Realm.Error` with one of these codes:
-    ///   - `.tooManyActiveVersions`: more is held than the configuration allows, at once or after waiting, as
-    ///     `activeVersionPolicy` has it.
+    ///   - `.tooManyActiveVersions`: more is held than the configuration allows. With `ActiveVersionPolicy.wait` this
+    ///     is thrown only after waiting.
     ///   - `.writeFailed`: an earlier commit failed.
     ///   - `.schemaMismatch`: another process has changed the schema so that this one can't go on.
     ///   - `.invalidDatabase`, or the code of the file system's error: the log can't be read.
@@ -100,14 +101,15 @@ extension Realm {
         instance.keepForTransaction()
     }
 
-    /// Commits the transaction, and returns when it is durable, as the configuration has it: what `write` does after
-    /// its block.
+    /// Commits the transaction, and returns when it is durable, as far as the configuration requires it: what `write`
+    /// does after its block.
     ///
-    /// Cost: as `write`. Stops the program if no write transaction is running, and on the wrong thread.
+    /// Cost: the cost of `write`. Stops the program if no write transaction is running, and on the wrong thread.
     ///
     /// - Parameter tokens: observers of this realm that are not called for these changes. They are called for what
     ///   others have written. A token of another realm stops the program.
-    /// - Throws: `Realm.Error`, as `write`. The transaction has ended then, and its changes are not shown.
+    /// - Throws: `Realm.Error`, with the codes of `write`. The transaction has ended then, and its changes are not
+    ///   shown.
     public func commitWrite(withoutNotifying tokens: [NotificationToken] = []) throws {
         try instance.commitWrite(withoutNotifying: tokens)
     }
@@ -117,7 +119,7 @@ extension Realm {
     ///
     /// The realm then shows at least the version that the transaction began from. If that is another thread's commit
     /// which is still on its way to the disk, this waits for it. It does not wait in an asynchronous write, after which
-    /// the realm shows what is published. Stops the program if no write transaction is running, and on the wrong
+    /// the realm shows the published version. Stops the program if no write transaction is running, and on the wrong
     /// thread.
     public func cancelWrite() { instance.cancelWrite() }
 }

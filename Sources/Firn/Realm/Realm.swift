@@ -43,7 +43,7 @@ public struct Realm {
     /// ```
     ///
     /// Cost: the first opening in a process reads what the log holds since the last checkpoint. If the store was closed
-    /// cleanly, that is about 1 MiB at most, however many objects it has. `Configuration.verifyOnOpen` can ask for
+    /// cleanly, that is about 1 MiB at most, however many objects it has. With `Configuration.verifyOnOpen` it can read
     /// more. Opening it again on a thread that has it open reads no file. The calling thread is blocked meanwhile, also
     /// while it waits for another thread or process that is just opening the store. It is also blocked while it adds
     /// new classes to the store, which is a write transaction.
@@ -58,13 +58,12 @@ public struct Realm {
     ///   - line: the call site's line.
     /// - Throws: `Realm.Error` with one of these codes, and what a commit throws if classes have to be added to the
     ///   store:
-    ///   - `.schemaMismatch`: the classes can't be stored, or differ from the store's without a higher `schemaVersion`.
-    ///     Also if `schemaVersion` is lower than the store's, or if a primary key would not be unique.
+    ///   - `.schemaMismatch`: the classes can't be stored, or differ from the store's without a higher `schemaVersion`;
+    ///     `schemaVersion` is lower than the store's; or a primary key would not be unique.
     ///   - `.invalidInput`: the configuration names no local folder, or has a setting that makes no sense.
     ///   - `.unsupportedFeature`: there is an `encryptionKey`, or the folder is on a network file system.
-    ///   - `.alreadyOpen`: another process does not finish opening the store within `lockTimeout`, or 60 openers have
-    ///     it open. Also if this process has it open with another value of `readOnly`, or if it can't be migrated while
-    ///     it is open.
+    ///   - `.alreadyOpen`: another process does not finish opening the store within `lockTimeout`; 60 openers have it
+    ///     open; this process has it open with another value of `readOnly`; or it can't be migrated while it is open.
     ///   - `.invalidDatabase`: the files are damaged, or are not a store. Nothing was changed.
     ///   - `.unsupportedFileFormatVersion`: a later release of Firn wrote the files.
     ///   - `.fileNotFound`, `.filePermissionDenied`, `.fileOperationFailed`, `.fileAccess`, `.outOfDiskSpace`,
@@ -84,13 +83,13 @@ public struct Realm {
         try self.init(configuration, scheduler, at: CallSite(file, line))
     }
 
-    /// Opens the default realm for a queue; nil for the calling thread. Otherwise as
+    /// Opens the default realm for a queue, or for the calling thread if `queue` is nil. All else is as for
     /// `init(configuration:queue:file:line:)`, and it throws the same errors.
     public init(queue: DispatchQueue?, file: StaticString = #fileID, line: UInt = #line) throws {
         try self.init(configuration: .defaultConfiguration, queue: queue, file: file, line: line)
     }
 
-    /// Opens the store in a folder, with the other settings of the default configuration. Otherwise as
+    /// Opens the store in a folder, with the other settings of the default configuration. All else is as for
     /// `init(configuration:queue:file:line:)`, and it throws the same errors.
     public init(fileURL: URL, file: StaticString = #fileID, line: UInt = #line) throws {
         var configuration = Configuration.defaultConfiguration
@@ -102,12 +101,12 @@ public struct Realm {
     init(_ configuration: Configuration, _ scheduler: Scheduler, at callSite: CallSite) throws {
         let shared = try SharedStore.of(configuration)
         var configuration = configuration
-        // A program that gave `URL(string: "/path")` asks for the URL again to move the file, or to remove it.
+        // A program that passed `URL(string: "/path")` may read the URL again to move or remove the file.
         if let url = configuration.fileURL, !url.isFileURL {
             configuration.fileURL = URL(fileURLWithPath: url.storePath, isDirectory: false)
         }
         instance = try shared.open(configuration, scheduler, at: callSite)
-        // A thread without a run loop would learn of a release on another thread only at its end.
+        // On a thread without a run loop, a release on another thread may be counted only when this thread ends.
         hold = scheduler.canDeliver ? RealmHold(instance) : nil
         instance.startListening()
     }
@@ -164,7 +163,7 @@ public struct Realm {
     /// Realm.register(Box<Dog>.self)
     /// ```
     ///
-    /// It counts for realms that are opened afterwards. O(number of classes given). May be called on any thread.
+    /// It affects realms that are opened afterwards. O(number of classes given). May be called on any thread.
     public static func register(_ types: ObjectBase.Type...) { ClassDiscovery.register(types) }
 
     // MARK: Versions
@@ -175,10 +174,10 @@ public struct Realm {
     /// while !isDone { work(); realm.refresh() }      // on a thread without a run loop
     /// ```
     ///
-    /// First applies what other processes have committed, as far as this process has not read it yet. What can't be
-    /// shown here is passed over: `tryRefresh()` throws it. Does nothing and returns false in a write transaction, on a
-    /// frozen realm, and while observers are called, except for `.refreshRequired`. Stops the program on the wrong
-    /// thread, and for a realm that was opened read-only.
+    /// First applies what other processes have committed, as far as this process has not read it yet. Changes that
+    /// can't be shown here are ignored; `tryRefresh()` throws an error for them. Does nothing and returns false in a
+    /// write transaction, on a frozen realm, and while observers are called, except for `.refreshRequired`. Stops the
+    /// program on the wrong thread, and for a realm that was opened read-only.
     ///
     /// Cost: O(1), the observers' work, and O(changes) for what other processes have committed.
     ///
@@ -191,8 +190,8 @@ public struct Realm {
 
     /// Advances to the newest version: `refresh()`, for a store that other processes write to.
     ///
-    /// If another process has written what this one can't show, this throws, and the realm stays as it is; `refresh()`
-    /// ignores that. Costs and stops the program as `refresh()` does.
+    /// If another process has made a change that this one can't show, this throws, and the realm stays as it is;
+    /// `refresh()` ignores such a change. Costs what `refresh()` costs, and stops the program for the same reasons.
     ///
     /// - Returns: whether the realm shows a newer version now, or has shown none before.
     /// - Throws: `Realm.Error` with one of these codes:
@@ -225,7 +224,7 @@ public struct Realm {
     ///
     /// Cost: O(1), and undoing a running transaction. That waits, as `cancelWrite()` does, if the transaction began
     /// from a commit that is still on its way to the disk. Stops the program on the wrong thread, and for a frozen
-    /// realm, which is released instead.
+    /// realm: release that instead.
     public func invalidate() {
         if isFrozen { stopProgram("a frozen realm can't be invalidated; release it instead.") }
         instance.invalidate()

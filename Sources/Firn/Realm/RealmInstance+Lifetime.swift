@@ -6,9 +6,9 @@ import FirnStorage
 ///
 /// Accessors of a thread's realm hold no reference. They are counted on the core that they were made with, and the
 /// instance holds itself while any core counts one. Releases on the realm's own thread change the count. Releases on
-/// another thread are only noted on the core (`released`), and the own thread subtracts them at its next turn. When the
-/// thread has ended, the releasing thread does that, under `endedLock`. Accessors of the realm of a queue or an actor,
-/// and frozen ones, hold a reference each.
+/// another thread are only noted on the core (`released`), and the realm's thread subtracts them at its next turn. When
+/// that thread has ended, the releasing thread does so, under `endedLock`. Accessors of the realm of a queue or an
+/// actor, and frozen accessors, hold a reference each.
 extension _RealmInstance {
     /// Counts an accessor, or a collection, that has just been made.
     @inline(__always)
@@ -33,9 +33,10 @@ extension _RealmInstance {
 
     /// Notes the release of an accessor on a thread other than the realm's.
     fileprivate func releaseElsewhere(_ core: AccessorCores.Core) {
-        // In a forked child everything stays as it was.
+        // In a forked child nothing is counted: the parent's realms stay as they were.
         if isForked { return }
-        // The main queue's jobs have moved between threads before, so this may be one of them: ask for the queue.
+        // The main queue's jobs have moved between threads before, so this may be such a job. The queue's mark shows
+        // whether it is.
         if core.pointee.counter == .max, case .main? = scheduler?.kind, scheduler?.isCurrent ?? false {
             return releaseHere(core, Unmanaged.passUnretained(self))
         }
@@ -45,8 +46,8 @@ extension _RealmInstance {
         if hasEnded.load(ordering: .sequentiallyConsistent) {
             countReleasesOfEnded()
         } else if !isCountingScheduled.exchange(true, ordering: .acquiringAndReleasing) {
-            // One turn counts everything that gathers until then, even if that thread runs no run loop and so never
-            // comes to it. It holds no reference: while there is something to count, the instance is there.
+            // One turn subtracts everything that gathers until then. If that thread runs no run loop, the turn never
+            // comes. It holds no reference: while there is something to subtract, the instance exists.
             scheduler?.schedule(for: reference) { instance in
                 instance.isCountingScheduled.store(false, ordering: .releasing)
                 instance.subtractReleases()
@@ -57,7 +58,8 @@ extension _RealmInstance {
 
     // MARK: The end of its thread
 
-    /// Held while the releases of accessors of an ended thread are subtracted: no thread owns their realms any more.
+    /// Held while the releases of accessors of an ended thread are subtracted, because no thread owns their realms any
+    /// more.
     private static var endedLock: GlobalLock { .endedRealms }
 
     private func countReleasesOfEnded() {
@@ -98,9 +100,9 @@ extension _RealmInstance {
 
 /// Counts as an accessor for as long as the `Realm` value of an opening, or a copy of it, is kept.
 ///
-/// Without it the instance would be retained and released again whenever the program goes from no accessor to one and
-/// back. That happens at each object that it looks up and drops. After `invalidate()` that is so even with it, because
-/// it is counted on the core from before.
+/// Without a hold, the instance would be retained and released again whenever its count of accessors rises from zero
+/// and falls back to zero. That happens at each object that the program looks up and drops. After `invalidate()` a hold
+/// does not prevent it, because the hold is counted on the earlier core.
 final class RealmHold: @unchecked Sendable {
     // Immutable. A hold is counted on the core as an accessor is, and accessors may be released on any thread.
     private let core: AccessorCores.Core

@@ -5,7 +5,7 @@ import FirnStorage
 /// Finds a row again after the realm has advanced, or the transaction has moved rows. Stops the program on the wrong
 /// thread, and if the row is gone.
 ///
-/// A function of plain values: for a call that took the object, the compiler would retain it at each access.
+/// It takes a row and not the object, because the compiler would retain the object at each access.
 @usableFromInline
 @_effects(releasenone) @inline(never)
 func _relocate(_ row: _Row) -> _Row {
@@ -15,9 +15,8 @@ func _relocate(_ row: _Row) -> _Row {
     return found
 }
 
-/// As `_relocate(_:)`, for a read of a column, which is reported to `PropertyTracker`. The tracker keeps what it is
-/// given, and releases nothing that the application holds: the Observation framework calls the application at a change
-/// only.
+/// `_relocate(_:)` for a read of a column, which is reported to `PropertyTracker`. The tracker keeps what it is given,
+/// and releases nothing that the application holds: the Observation framework calls the application at a change only.
 @usableFromInline
 @_effects(releasenone) @inline(never)
 func _relocate(_ row: _Row, reading column: Int32) -> _Row {
@@ -27,7 +26,7 @@ func _relocate(_ row: _Row, reading column: Int32) -> _Row {
     return found
 }
 
-/// As `_relocate(_:)`, for a read of a property, which is reported to `PropertyTracker`.
+/// `_relocate(_:)` for a read of a property, which is reported to `PropertyTracker`.
 func _relocate(_ row: _Row, reading property: PropertyInfo) -> _Row {
     let found = _relocate(row)
     found.wasRead(property)
@@ -35,7 +34,7 @@ func _relocate(_ row: _Row, reading property: PropertyInfo) -> _Row {
 }
 
 extension _Row {
-    /// Tells the Observation framework that a property is read, if the class is `Observable`.
+    /// Reports to the Observation framework that a property is read, if the class is `Observable`.
     @inline(__always)
     func wasRead(_ property: PropertyInfo) {
         guard TableBinding.of(self).isObservable else { return }
@@ -96,7 +95,7 @@ extension _RealmInstance {
         return schema.table(of: type, ifNumbered: TableBinding.of(object._row).table)
     }
 
-    /// The accessor of an object by its key, for a class that is known.
+    /// The accessor of an object by its key, for a class whose binding is known.
     func accessor(_ binding: TableBinding, _ key: Int64) -> ObjectBase {
         var row = _Row.unlocated(core, key: key, table: binding.address)
         // A frozen accessor is complete when made, because no getter may change it.
@@ -119,7 +118,7 @@ extension _RealmInstance {
         return object
     }
 
-    /// The accessor of a class whose accessors are not simply copied.
+    /// The accessor of a class whose accessors are not just copies of a template.
     private func otherAccessor(_ binding: TableBinding, _ row: _Row) -> ObjectBase {
         guard let template = binding.trackedTemplate else {
             let object = instance(of: binding.info)
@@ -134,8 +133,8 @@ extension _RealmInstance {
         return object
     }
 
-    /// An instance to become an accessor: without its initial values, which nobody would read, if its class allows
-    /// that.
+    /// An instance that becomes an accessor. If its class allows that, it has no initial values, because nobody would
+    /// read them.
     @inline(__always)
     private func instance(of info: ClassInfo) -> ObjectBase {
         guard !info.computesInitialValues else { return completeInstance(of: info) }
@@ -154,7 +153,7 @@ extension _RealmInstance {
     /// An instance with its initial values.
     @inline(never)
     private func completeInstance(of info: ClassInfo) -> ObjectBase {
-        // This may be called from an initialiser while an accessor is made.
+        // An initialiser may call this while an accessor is being made.
         let before = firn_set_accessor_state(0)
         defer { _ = firn_set_accessor_state(before) }
         let object = info.type.init()

@@ -2,7 +2,7 @@ import FirnCore
 
 /// The version that the realm shows, or the running transaction's state.
 extension _RealmInstance {
-    /// What is shown. The first read pins the newest version.
+    /// The snapshot shown: the version's or the running transaction's. The first read pins the newest version.
     var snapshot: Snapshot {
         if let transaction { return transaction.snapshot }
         return shownPin.snapshot
@@ -45,8 +45,8 @@ extension _RealmInstance {
         guard let newer = pin, newer.version > older.version, !isInTransaction else { return body() }
         show(older)
         body()
-        // The block may have written, or invalidated the realm. Or it has waited for the realm's own commit, which was
-        // shown, and the disk has failed.
+        // The block may have written, or invalidated the realm. Or it has waited for the realm's own commit (`newer`),
+        // and the disk has failed.
         let exists = shown.ahead != nil || newer.version <= store.publishedVersion
         if exists, !isInTransaction, let pin, pin.version < newer.version { show(newer) }
     }

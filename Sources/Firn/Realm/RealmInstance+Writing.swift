@@ -2,9 +2,9 @@ import CFirn
 import FirnCore
 import FirnStorage
 
-/// The transaction that the realm has open: how it begins, and its three ends. It has ended, and the realm shows the
-/// newest version (`leaveTransaction`). It is undone, and nothing is shown instead (`cancelTransaction`). Or it goes on
-/// without the realm (`releaseTransaction`).
+/// The transaction that the realm has open: how it begins, and how it ends for the realm. It was committed or undone,
+/// and the realm shows the newest version (`leaveTransaction`). It is undone, and nothing is shown instead
+/// (`cancelTransaction`). Or it goes on without the realm (`releaseTransaction`).
 extension _RealmInstance {
     /// Begins a transaction on the newest version, once what is due has been delivered.
     func beginWrite(at callSite: CallSite) throws {
@@ -26,7 +26,7 @@ extension _RealmInstance {
         try storing(configuration.fileURL, enter(at: callSite))
     }
 
-    /// Another realm of the store, opened here with other classes, is in a transaction.
+    /// Stops the program: another realm of the store, opened here with other classes, is in a transaction.
     @inline(never)
     private func stopForOwnTransaction(at callSite: CallSite) -> Never {
         stopProgram(
@@ -57,7 +57,8 @@ extension _RealmInstance {
             committedOwn(committed, from: base, skipping: tokens)
         } catch {
             let error = Realm.Error(error, configuration.fileURL)
-            // Nor is an asynchronous commit below it published any more.
+            // The transaction may be based on an asynchronous commit of this realm, which is not published any more
+            // either.
             if error.code == .writeFailed { shown.ahead = nil }
             leaveTransaction(.undone(showingAtLeast: base))
             throw error
@@ -92,8 +93,8 @@ extension _RealmInstance {
         core.pointee.generation &+= 1
     }
 
-    /// Commits the running transaction, which goes on being open. Returns also the version that it began from, if there
-    /// is an observer. Without one, only the realm holds that version from then on.
+    /// Commits the running transaction, and leaves it open. Also returns the version that it began from, if there is an
+    /// observer. Without an observer, only the realm holds that version from then on.
     private func commitTransaction(pins: Bool) throws(StoreError) -> (CommittedVersion, base: Pin?) {
         guard let transaction else { preconditionFailure("Firn: there is no transaction to commit") }
         let base = observers.hasNone ? nil : transaction.base
@@ -104,7 +105,8 @@ extension _RealmInstance {
     enum TransactionOutcome {
         /// It has made a version.
         case committed
-        /// It has made none. The realm then shows at least a version, if the transaction's end may wait for it.
+        /// It has made no version. The realm then shows at least the given version, if the transaction's end may wait
+        /// for that.
         case undone(showingAtLeast: UInt64?)
     }
 
@@ -118,16 +120,17 @@ extension _RealmInstance {
         running = nil
         core.pointee.stamp = FIRN_STAMP_READ_ONLY
         showNewest(at: callSite)
-        // An observer that was made in a transaction which began asynchronously knows its base.
+        // If a realm observer was made in an asynchronous transaction, the transaction's base counts as announced,
+        // though the realm may show an older version now.
         if isAsync, let pin { observers.forgetAnnounced(after: pin.version) }
         observers.wakeIfDue()
         asyncWrites?.askForLock()
         if case .undone = outcome { observers.propertyTracker?.undone() }
     }
 
-    /// Lets the open transaction keep the realm until the run loop's turn, the queue's block or the actor's job ends,
-    /// if there is one. `try! Realm().beginWrite()` keeps no `Realm` value, and the program's next line may well be
-    /// `try! Realm().create(…)`. On Apple's platforms the autorelease pool keeps the realm for it.
+    /// Lets the open transaction keep the realm alive until the current turn of the run loop, block of the queue or job
+    /// of the actor ends, if there is one. `try! Realm().beginWrite()` keeps no `Realm` value, and the program's next
+    /// line may well be `try! Realm().create(…)`. On Apple's platforms the autorelease pool keeps the realm for it.
     ///
     /// Outside of a turn, block or job, the transaction ends with the last reference to its realm. A pool's thread must
     /// not keep the write lock for ever, nor must a main thread that runs no run loop.
@@ -142,7 +145,7 @@ extension _RealmInstance {
         if !isTurnEndScheduled { running?.keptRealm = nil }
     }
 
-    /// Undoes the open transaction of a realm that goes, or whose thread ends, and logs that.
+    /// Undoes the open transaction of a realm that is freed, or whose thread ends, and logs that.
     func loseTransaction() {
         guard let running else { return }
         _ = cancelTransaction()

@@ -4,13 +4,13 @@ import FirnStorage
 import Foundation
 import Synchronization
 
-/// What all `Realm` values of one store on one thread, queue or actor share. It has four parts: the cores of its
-/// accessors, the version shown, the open transaction and the observers. Each part knows one thing, and no part knows
-/// another one: the instance does what concerns several of them.
+/// The state that all `Realm` values of one store on one thread, queue or actor share. It has four parts: the cores of
+/// its accessors, the version shown, the open transaction and the observers. Each part knows one thing, and no part
+/// knows another one: the instance does what concerns several of them.
 ///
-/// Everything here belongs to that thread, queue or actor; a frozen instance never changes and may be read by any
-/// thread. The exceptions say so. It lives as long as a `Realm` value, an accessor, a collection or a notification
-/// token of it does.
+/// Everything here belongs to that thread, queue or actor, except where a comment says otherwise. A frozen instance
+/// never changes and may be read by any thread. The instance lives as long as a `Realm` value, an accessor, a
+/// collection or a notification token of it does.
 ///
 /// It is public only because the requirements of public protocols name it; it has no public members.
 public final class _RealmInstance {
@@ -19,9 +19,9 @@ public final class _RealmInstance {
     /// The thread, queue or actor that it belongs to; nil if it is frozen.
     let scheduler: Scheduler?
     let schema: SchemaBinding
-    /// The call that made it: the call site of its pins, if no other call asked for them.
+    /// The call that made the instance. It is the call site of the instance's pins, if no other call asked for them.
     let openedAt: CallSite
-    /// What the caches, the waker and the scheduler's turns know the instance by.
+    /// The weak reference by which the caches, the waker and the scheduler's turns refer to the instance.
     let reference = WeakReference<_RealmInstance>()
     private let forkMark = ForkMark()
 
@@ -33,22 +33,22 @@ public final class _RealmInstance {
     @exclusivity(unchecked) var running: OpenTransaction?
     /// The observers. See `RealmInstance+Notifying`.
     let observers = RealmObservers()
-    /// The asynchronous writes, once there was one.
+    /// The asynchronous writes; nil before the first one.
     var asyncWrites: AsyncWrites?
 
     var autorefresh: Bool
-    /// The migration that shows its old or its new objects through this instance; nil for the realms of an
-    /// application. Set before anybody sees the instance.
+    /// The migration that shows its old or its new objects through this instance; nil for the realms of an application.
+    /// Set before the instance is shared.
     var migration: MigrationRun?
-    /// The class that was looked up last, because the same one is looked up again and again.
+    /// The class that was looked up last, because the same class is looked up again and again.
     private var lastClass: (type: ObjectIdentifier, binding: Unmanaged<TableBinding>)?
-    /// Where the object was found that was looked up last, because the next one is often in the same leaf.
+    /// The leaf in which the last object was found, because the next object is often in the same leaf.
     var lastLeaf = LastLeaf()
     /// Set when the thread that it belongs to has ended. Atomic: threads that release accessors elsewhere read it.
     let hasEnded = Atomic<Bool>(false)
     /// Whether a turn is scheduled that subtracts what was released on other threads. Atomic: those threads read it.
     let isCountingScheduled = Atomic<Bool>(false)
-    /// Whether a turn is scheduled after which an open transaction keeps the realm no more.
+    /// Whether a turn is scheduled after which an open transaction no longer keeps the realm alive.
     var isTurnEndScheduled = false
     /// Whether it is registered to end with its thread.
     var isRegisteredForThreadEnd = false
@@ -86,7 +86,7 @@ public final class _RealmInstance {
         reference.end()
         scheduler?.forget(reference)
         loseTransaction()
-        // A program may well open it again in its next line, as `try! Realm()` does where nothing is kept.
+        // A program may open a realm in memory again in its next line, as `try! Realm()` does if nothing is kept.
         if case .memory = shared.identity, !isForked { scheduler?.keep(shared) }
         cores.free()
     }
@@ -119,8 +119,8 @@ public final class _RealmInstance {
         guard migration == nil, case .main? = scheduler?.kind, scheduler?.isCurrent ?? false else {
             stopOnWrongThread()
         }
-        // The thread may go on to other work while the main queue's next job runs on another one. What it releases
-        // then is not the realm's own work. So from now on a release checks which queue it runs on.
+        // The thread may go on to other work while the main queue's next job runs on another one. Its releases are then
+        // not the realm's own work. So from now on a release checks which queue it runs on.
         cores.move(to: firn_thread_number())
     }
 
@@ -135,8 +135,8 @@ public final class _RealmInstance {
         uncountedBinding(of: type).takeUnretainedValue()
     }
 
-    /// The same without counting a reference, which lives as long as the realm. The realms of several threads share
-    /// their bindings, so that threads that counted at each look-up would wait for each other.
+    /// Does what `binding(of:)` does, but retains nothing: the binding lives as long as the realm. The realms of
+    /// several threads share their bindings, so threads that retained one at each lookup would wait for each other.
     @inline(__always)
     func uncountedBinding(of type: ObjectBase.Type) -> Unmanaged<TableBinding> {
         if let lastClass, lastClass.type == ObjectIdentifier(type) { return lastClass.binding }

@@ -1,7 +1,7 @@
 // Where a value belongs: for finding it again, and for messages.
 
 extension Resolution {
-    /// A property of a row, or of an unmanaged instance, whose address is not reused while its task is kept.
+    /// A property of a row, or of an unmanaged instance. The instance's address is not reused while its task is kept.
     struct Cell: Hashable {
         let owner: UnsafeRawPointer?
         let key: Int64
@@ -16,7 +16,8 @@ extension Resolution {
 
     /// The location of a value within another, for messages.
     struct Location {
-        /// Nil if the value is given by itself, for a property of some object.
+        /// The task of the object that the value belongs to. Nil if the value is given by itself, for a property of
+        /// some object.
         let parent: Int?
         let property: PropertyInfo
         /// The index or the key of an element.

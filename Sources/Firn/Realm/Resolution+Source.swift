@@ -1,8 +1,8 @@
 import FirnCore
 
 extension Resolution {
-    /// What a value is copied from, and the class of the copy. A row's accessors come and go, so a row is identified
-    /// by its realm, table and key.
+    /// The source that a value is copied from, and the class of the copy. A row's accessors come and go, so a row is
+    /// identified by its realm, table and key.
     struct Source: Hashable {
         let type: ObjectIdentifier
         let owner: ObjectIdentifier
@@ -30,7 +30,7 @@ extension Resolution {
         }
     }
 
-    /// A new object without the values that are given for it.
+    /// A new object, before the given values are set in it.
     struct Fresh {
         let object: ObjectBase
         let defaults: [AnyHashable: Any]?
@@ -40,7 +40,7 @@ extension Resolution {
             defaults = type.defaultPropertyValues()
         }
 
-        /// The primary key that a new object has; nil if there is none, or if it is a required one that is nil.
+        /// The primary key that a new object has; nil if it has none, or if the key is required and nil.
         func primaryKey(_ property: PropertyInfo) throws -> Value? {
             guard let any = defaults?[property.name] else {
                 let value = property.wrapper.storeValue(object.address + property.offset)

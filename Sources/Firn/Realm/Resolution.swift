@@ -1,17 +1,18 @@
 import FirnCore
 
-/// One call of `create`: turns the values that the caller gave into objects, before anything is written. Or one that
-/// sets properties of an unmanaged object. Then there is no realm, nothing has a key, and objects of the right class
-/// are linked to instead of copied.
+/// One call of `create`: turns the values that the caller passed into objects, before anything is written. It also sets
+/// properties of an unmanaged object. Then there is no realm, no object has a key, and objects of the right class are
+/// linked to instead of copied.
 ///
-/// A value stands for a new object, which is made unmanaged, or for an object of the realm and changes to it. Values
-/// are processed from a list and not by recursion, because objects may link to each other in long chains and in
-/// cycles. Each source is copied once.
+/// A value describes a new object, which is made unmanaged, or changes to an existing object of the realm. Values are
+/// processed from a list and not by recursion, because objects may link to each other in long chains and in cycles.
+/// Each source is copied once.
 ///
-/// The application's sequences and initialisers run here. They may end the running transaction, so nothing of it is
-/// kept from one step to the next. `ObjectInserter` writes afterwards, in the transaction that is running then.
+/// The application's sequences and initialisers run here. They may end the running transaction, so no part of the
+/// transaction is kept from one step to the next. `ObjectInserter` writes afterwards, in the transaction that is
+/// running then.
 struct Resolution {
-    /// What is to be set in an object of the realm.
+    /// A value to set in an object of the realm.
     struct Change {
         let object: ObjectBase
         let property: PropertyInfo
@@ -36,30 +37,30 @@ struct Resolution {
 
     private unowned(unsafe) let realm: _RealmInstance?
     private let policy: Realm.UpdatePolicy
-    /// All values in the order in which they were found; those before `next` are done.
+    /// All values in the order in which they were found. The values at indices below `next` are done.
     ///
-    /// They are kept until all are resolved. So the address of a source is not reused meanwhile, and a chain of
+    /// All are kept until the last one is resolved. So the address of a source is not reused meanwhile, and a chain of
     /// copies that nobody needs is freed link by link.
     private var tasks: [Task] = []
     private var next = 0
     /// The tasks that made an object from a source.
     private var bySource: [Source: Int] = [:]
-    /// What embedded objects are copied from.
+    /// The sources from which embedded objects are copied.
     private var partSources: Set<Source> = []
     /// The tasks that made a new object with a primary key; a second value with that key updates the object.
     private var byKey: [PrimaryKey: Int] = [:]
     private(set) var changes: [Change] = []
-    /// Values for properties of new objects whose types are stored as embedded objects. The types read these when the
-    /// properties are set, so that is done when everything else is.
+    /// Values for properties of new objects whose types are stored as embedded objects. These types read the embedded
+    /// objects when the properties are set, so the properties are set last.
     private var conversions: [(task: Int, property: PropertyInfo, content: Any?)] = []
-    /// The embedded objects that a value gives to properties, which may have several values.
+    /// The embedded objects that a value assigns to a property. A property may be assigned several values.
     private var given: [Cell: EmbeddedInPlace<ObjectBase>] = [:]
 
     private struct Task {
         /// A new unmanaged object, or the accessor of an object that is to be changed.
         let object: ObjectBase
         let info: ClassInfo
-        /// Where the values come from. An instance in it lives until all values are resolved.
+        /// Where the values come from. An instance in it is kept alive until all values are resolved.
         let values: ValueSource
         let isUpdate: Bool
         /// Whether the values are the class's defaults for all new objects. Other values replace them.
@@ -72,8 +73,8 @@ struct Resolution {
         self.policy = policy
     }
 
-    /// The object that `any` stands for. It is an object of this realm, whose changes are in `changes`, or a new
-    /// unmanaged one that is yet to be added.
+    /// The object that `any` describes. It is an object of this realm, whose changes are in `changes`, or a new
+    /// unmanaged object that is yet to be added.
     mutating func resolve(_ type: ObjectBase.Type, _ any: Any) throws -> ObjectBase {
         try resolving { resolution in try resolution.object(type, any, at: nil) }
     }
@@ -98,8 +99,8 @@ struct Resolution {
         return copy
     }
 
-    /// What an unmanaged object, or a collection of any object, is given for a property, with unmanaged objects
-    /// instead of the values that describe them.
+    /// Converts a value for a property of an unmanaged object, or for a collection of any object. The result has
+    /// unmanaged objects in place of the values that describe them.
     static func content(_ property: PropertyInfo, _ any: Any?) throws -> Any? {
         var resolution = Resolution(nil, .error)
         return try resolution.resolving { resolution in try resolution.content(property, any, of: nil) }
@@ -123,7 +124,8 @@ struct Resolution {
         }
     }
 
-    /// Sets the properties whose types read the embedded objects that they are stored as. The inner ones come first.
+    /// Sets the properties whose types read the embedded objects that they are stored as. The innermost properties are
+    /// set first.
     private func convert() throws {
         struct Target: Hashable {
             let object: ObjectIdentifier
@@ -132,7 +134,7 @@ struct Resolution {
         var done: Set<Target> = []
         for (task, property, content) in conversions.reversed() {
             let object = tasks[task].object
-            // Of two values for one property, the later one counts.
+            // If a property has two values, the later one counts.
             let target = Target(object: ObjectIdentifier(object), property: property.position)
             guard done.insert(target).inserted else { continue }
             do { try object.setUnmanaged(property, content) } catch let fault as ValueFault {
@@ -152,7 +154,8 @@ struct Resolution {
         return names.reversed().joined(separator: ".")
     }
 
-    /// Removes the links between copies that will not be added: they may form cycles, which would never be freed.
+    /// Removes the links between copies that will not be added. These links may form cycles, which would never be
+    /// freed.
     func dropLinks() {
         for task in tasks where !task.isUpdate && !task.object.isManaged {
             for property in task.info.stored where property.isLink || property.isMixed {
@@ -165,13 +168,13 @@ struct Resolution {
 
     // MARK: Objects
 
-    /// The object that a value stands for, at a location in another value. If it is an embedded one, `old` is the
+    /// The object that a value describes, at a location in another value. If it is an embedded object, `old` is the
     /// object that it replaces.
     private mutating func object(
         _ type: ObjectBase.Type, _ given: Any?, at location: Location?, replacing old: ObjectBase? = nil
     ) throws -> ObjectBase {
         let isCopied = location?.property.isOwner ?? true
-        // Without the optional around it, which each look at the value would have to take off.
+        // The value without the optional around it, which each check below would have to unwrap.
         let bare = unwrapped(given) ?? given as Any
         let isDescription = Swift.type(of: bare) == [String: Any].self
         let any = isDescription ? bare : target(of: bare, as: type, isCopied: isCopied)
@@ -204,8 +207,8 @@ struct Resolution {
         var key = try primaryKey(binding, values)
         var fresh: Fresh?
         if key == nil, policy != .error, let primaryKey = info.primaryKey {
-            // Without a given key the object has the key that a new object has. If that key is generated, another
-            // object would have another one, so the object that is made here is used.
+            // Without a given key the object has the key that a new object has. If keys are generated, each new object
+            // has a different key, so the object made here is used.
             let made = Fresh(type)
             key = try made.primaryKey(primaryKey).map { PrimaryKey(binding, primaryKey, value: $0) }
             fresh = made
@@ -230,15 +233,15 @@ struct Resolution {
         return new.object
     }
 
-    /// What a value stands for before it is copied or linked to. A dynamic object stands for the object of its own
-    /// class, and a mapped value for the object that it is stored as.
+    /// Converts a value before it is copied or linked to. A dynamic object becomes the object of its own class, and a
+    /// mapped value becomes the object that it is stored as.
     private func target(of bare: Any, as type: ObjectBase.Type, isCopied: Bool) -> Any {
         let stored = storedObject(isCopied ? typed(bare) : linkTarget(bare, as: type))
         return unwrapped(stored) ?? stored as Any
     }
 
-    /// The embedded object that a value stands for. The value is always copied, unless it is an unmanaged object that
-    /// gets a parent. With `.modified` the object that is there becomes equal to the value.
+    /// The embedded object that a value describes. The value is always copied, unless it is an unmanaged object that
+    /// gets a parent. With `.modified` an existing embedded object gets the value's properties.
     private mutating func embedded(
         _ type: ObjectBase.Type, _ any: Any, at location: Location, replacing old: ObjectBase?
     ) throws -> ObjectBase {
@@ -255,7 +258,7 @@ struct Resolution {
             guard case .object(let object) = values, object.noteSelfContaining() else {
                 throw ValueFault("an object of \(info.name) can't contain itself")
             }
-            // The migration is refused when its block has returned.
+            // The migration will be refused after its block has returned.
             values = .dictionary([:])
         }
         var copied: ObjectBase?
@@ -279,8 +282,8 @@ struct Resolution {
         return object
     }
 
-    /// Whether an embedded object, or a parent of one, was copied from a source before. Notes that one is. So a long
-    /// chain of different objects does not look at all parents of each.
+    /// Whether an embedded object, or a parent of one, was copied from this source before. Also notes the source for
+    /// later calls. So in a long chain of different objects, the parents of each need not be examined.
     private mutating func mayContain(_ source: Source) -> Bool {
         !partSources.insert(source).inserted || bySource[source] != nil
     }
@@ -296,7 +299,8 @@ struct Resolution {
         return false
     }
 
-    /// The embedded objects of a property that an update, or a second value for a new object, changes in place.
+    /// The embedded objects of a property that are changed in place, by an update or by a second value for a new
+    /// object.
     private func embeddedInPlace(_ property: PropertyInfo, of task: Int?) -> InPlace {
         guard property.isOwner, policy == .modified, let realm, let task, let target = property.shape.target else {
             return .none
@@ -312,20 +316,20 @@ struct Resolution {
         return .stored(EmbeddedInPlace(value), realm, realm.binding(of: target))
     }
 
-    /// Notes the embedded objects that a task's value gives to a property.
+    /// Notes the embedded objects that a task's value assigns to a property.
     private mutating func give(_ elements: [LinkedElement], to property: PropertyInfo, of task: Task) {
         guard property.isOwner, policy == .modified, realm != nil, !task.isDefault else { return }
         given[Cell(task.object, property)] = EmbeddedInPlace(elements)
     }
 
-    /// The embedded objects that a property has before a change: the ones in the store, or the ones that an earlier
-    /// value gives it.
+    /// The embedded objects that a property has before a change: the objects in the store, or the objects that an
+    /// earlier value assigned to it.
     private enum InPlace {
         case none
         case stored(EmbeddedInPlace<Int64>, _RealmInstance, TableBinding)
         case given(EmbeddedInPlace<ObjectBase>)
 
-        /// The object with a key in the map, or at an index if `mapKey` is nil; nil if there is none.
+        /// The object with a key in a map, or at an index if `mapKey` is nil; nil if there is none.
         func object(at index: Int, orOf mapKey: String?) -> ObjectBase? {
             switch self {
             case .none: nil
@@ -347,7 +351,7 @@ struct Resolution {
                 location: location))
     }
 
-    /// The primary key by which an object is found that is to be updated instead of created.
+    /// The given primary key, by which an existing object is found and then updated; nil if objects are always created.
     private func primaryKey(_ binding: TableBinding, _ values: ValueSource) throws -> PrimaryKey? {
         guard policy != .error, let primaryKey = binding.info.primaryKey,
             let any = try values.value(primaryKey, at: primaryKey.number)
@@ -397,7 +401,7 @@ struct Resolution {
     private func change(_ property: PropertyInfo, _ content: Any?) throws -> Content? {
         if property.isLink {
             if property.isCollection { return .objects(content as? [LinkedElement] ?? []) }
-            // A nil link is read as null, whichever way it is written.
+            // A nil link may be stored as null, since null and a link to -1 both read as nil.
             return instance(content, of: ObjectBase.self).map { .link($0) } ?? .value(.null)
         }
         if property.isMixed {
@@ -410,7 +414,7 @@ struct Resolution {
         return try property.requiredValue(from: content).map { .value($0) }
     }
 
-    /// A property's value with its objects resolved.
+    /// A property's value in which descriptions of objects are replaced by objects.
     private mutating func content(_ property: PropertyInfo, _ any: Any?, of task: Int?) throws -> Any? {
         if property.isCollection, let list = instance(any, of: (any PersistedCollection).self), list.isInvalidated {
             throw ValueFault("the object that the collection belongs to was deleted, or its realm was invalidated")
@@ -419,7 +423,7 @@ struct Resolution {
         guard property.isLink, let target = property.shape.target else { return any }
         let any = property.isCollection || property.isOwner ? any : linkTarget(any, as: target)
         guard let value = unwrapped(any) else { return any }
-        // If nothing is copied, a list is taken as it is.
+        // If nothing is copied, a list is used as it is.
         if realm == nil, !property.isOwner, property.wrapper.isElements(value) {
             let objects = elements(value, of: ObjectBase.self) ?? []
             for object in objects { try object.checkIsThere() }
@@ -440,9 +444,9 @@ struct Resolution {
                 let isGone =
                     !property.isOwner
                     && instance(element, of: ObjectBase.self).map { $0.currentForm == nil } ?? false
-                // Links to what a migration has deleted are left out.
+                // Links to objects that a migration has deleted are left out.
                 if isGone, key == nil { continue }
-                // Only a map has a nil object.
+                // Only a map can have nil as an object.
                 let isNil = key != nil && (isGone || unwrapped(element) == nil)
                 let old = existing.object(at: elements.count, orOf: key)
                 let object = isNil ? nil : try object(target, element, at: location, replacing: old)
@@ -454,7 +458,7 @@ struct Resolution {
 }
 
 extension Resolution {
-    /// A mixed value, or the elements of a collection of them, with its objects resolved.
+    /// A mixed value, or the elements of a collection of mixed values, with resolved objects.
     private mutating func mixedContent(_ property: PropertyInfo, _ any: Any?, of task: Int?) throws -> Any? {
         var location = Location(parent: task, property: property)
         guard property.isCollection else {

@@ -4,12 +4,11 @@ import FirnStorage
 import Foundation
 import Synchronization
 
-/// The thread, queue or actor that a live realm belongs to: whether the caller is there, and how to run something
-/// there.
+/// The thread, queue or actor that a live realm belongs to. It says whether the caller runs there, and runs work there.
 ///
 /// Immutable, so it may be used from any thread.
 final class Scheduler: @unchecked Sendable {
-    // Unchecked because of `DispatchQueue`, which is only given work, from any thread.
+    // Unchecked because of `DispatchQueue`, to which any thread may submit work.
     enum Kind {
         /// The main thread, queue and actor, which are one. In a program with an asynchronous `main` on Linux their
         /// jobs run on changing threads, one after the other. The realm's thread then follows (see
@@ -32,7 +31,7 @@ final class Scheduler: @unchecked Sendable {
         }
     }
 
-    /// Identifies a queue: on Linux several `DispatchQueue` objects may stand for one queue.
+    /// Identifies a queue: on Linux several `DispatchQueue` objects may represent one queue.
     final class QueueMark: Sendable {}
 
     /// Identifies a scheduler: a realm is opened once for each.
@@ -52,9 +51,10 @@ final class Scheduler: @unchecked Sendable {
         isOnMain ? Scheduler(.main) : Scheduler(.thread(firn_thread_number(), .current))
     }
 
-    /// A queue, which must be serial. Whether it is can't be asked, but global queues stop the program.
+    /// The scheduler of a queue, which must be serial. That can't be checked, but a global queue stops the program.
     static func queue(_ queue: DispatchQueue) -> Scheduler {
-        // Not by its label, which anybody may give, and not by its address: see `QueueMark`.
+        // The main queue is recognised by its mark. Any queue may have its label, and its address is not unique
+        // (`QueueMark`).
         let main = mainMark
         if queue.getSpecific(key: queueMark) === main { return Scheduler(.main) }
         if isGlobal(queue) {
@@ -64,14 +64,15 @@ final class Scheduler: @unchecked Sendable {
         }
         return marking.withLock {
             if let mark = queue.getSpecific(key: queueMark) { return Scheduler(.queue(queue, mark)) }
-            // Setting it again would free what the queue may be reading at this moment in `isCurrent`.
+            // A mark is never replaced: that would free the mark that the queue may be reading at this moment in
+            // `isCurrent`.
             let mark = QueueMark()
             queue.setSpecific(key: queueMark, value: mark)
             return Scheduler(.queue(queue, mark))
         }
     }
 
-    /// An actor; the main actor is the main thread.
+    /// The scheduler of an actor. For the main actor it is the main thread's.
     static func actor(_ actor: any Actor) -> Scheduler {
         actor === MainActor.shared ? Scheduler(.main) : Scheduler(.actor(OwnActor(actor)))
     }
@@ -79,7 +80,7 @@ final class Scheduler: @unchecked Sendable {
     /// Whether this is the main thread, or a thread that runs the main queue.
     static var isOnMain: Bool {
         if Thread.isMainThread { return true }
-        // First the mark, which is set when it is first read.
+        // The mark is read first, because the first read sets it on the queue.
         let mark = mainMark
         return DispatchQueue.getSpecific(key: queueMark) === mark
     }
@@ -93,7 +94,7 @@ final class Scheduler: @unchecked Sendable {
 
     private static func isGlobal(_ queue: DispatchQueue) -> Bool { queue.label.hasPrefix("com.apple.root.") }
 
-    // Written once per queue; the key itself never changes.
+    // A queue's mark is written once; the key itself never changes.
     private static let queueMark = DispatchSpecificKey<QueueMark>()
 
     var key: Key {
@@ -105,7 +106,7 @@ final class Scheduler: @unchecked Sendable {
         }
     }
 
-    /// Whether it is an actor that is gone: another may have its address, and so its key.
+    /// Whether this is an actor that is gone. Another actor may then have its address, and so its key.
     var isGone: Bool { if case .actor(let own) = kind { own.actor == nil } else { false } }
 
     /// Whether the realm's accessors compare the thread at each access.
@@ -116,7 +117,7 @@ final class Scheduler: @unchecked Sendable {
         }
     }
 
-    /// Whether it is the main queue and the caller, which runs a job of it, is another thread than the main one.
+    /// Whether this is the main queue, and the caller runs a job of it on another thread than the main one.
     var isOnChangingThread: Bool { if case .main = kind { !Thread.isMainThread } else { false } }
 
     /// Whether it is an actor, such as the main one.
@@ -129,7 +130,7 @@ final class Scheduler: @unchecked Sendable {
 
     var isQueue: Bool { if case .queue = kind { true } else { false } }
 
-    /// What it is called in messages. A thread gets its number when it first uses Firn.
+    /// The name of the scheduler in messages. A thread gets its number when it first uses Firn.
     var text: String {
         switch kind {
         case .main: "the main thread"
@@ -139,8 +140,8 @@ final class Scheduler: @unchecked Sendable {
         }
     }
 
-    /// Whether the caller runs where the realm belongs. That can't be asked for an actor, so it is true there;
-    /// `check` stops the program.
+    /// Whether the caller runs where the realm belongs. For an actor that can't be found out, so this is true; `check`
+    /// stops the program there.
     var isCurrent: Bool {
         switch kind {
         case .main: Scheduler.isOnMain
@@ -169,27 +170,28 @@ final class Scheduler: @unchecked Sendable {
         }
     }
 
-    /// Whether what is scheduled will run: a thread other than the main one needs a running run loop.
+    /// Whether scheduled work will run: a thread other than the main one needs a running run loop.
     var canDeliver: Bool {
         guard case .thread = kind else { return true }
         return OwnRunLoop.isRunning
     }
 
-    /// Whether the caller, who runs where the realm belongs, is in a turn. That is a turn of a run loop, a block of a
-    /// queue, the main one included, or a job of an actor. Outside of a turn, something that is kept until the turn
-    /// ends would be kept for ever. So it would be on the main thread of a program that never runs its run loop.
+    /// Whether the caller, who runs where the realm belongs, is in a turn of a run loop, a block of a queue (the main
+    /// one included) or a job of an actor. If not, something that is kept until a turn ends may be kept for ever, as on
+    /// the main thread of a program that never runs its run loop.
     var isInTurn: Bool {
         switch kind {
-        // The main thread has the mark of the main queue also outside of its blocks. Another thread has it in one.
+        // The main thread has the mark of the main queue also outside of that queue's blocks. Any other thread has it
+        // only in such a block.
         case .main: OwnRunLoop.isRunning || !Thread.isMainThread && Scheduler.isOnMain
         case .thread: OwnRunLoop.isRunning
         case .queue, .actor: true
         }
     }
 
-    /// Does something for a realm where that belongs, later, unless it is gone by then. May be called on any thread.
+    /// Runs `work` later, where the realm belongs, unless the realm is gone by then. May be called on any thread.
     ///
-    /// The work is given the realm and must not hold it: whatever it is listed on may live longer.
+    /// The work gets the realm as its argument. It must not hold the realm, because it may stay listed for longer.
     ///
     /// - Returns: false if nothing can run there any more: the thread has ended, or the actor is gone.
     @discardableResult
@@ -206,9 +208,9 @@ final class Scheduler: @unchecked Sendable {
         return true
     }
 
-    /// Keeps something until the turn of the run loop, the queue's block or the actor's job ends that runs now, or the
-    /// next one. On a thread whose run loop does not run there is no turn to wait for, so nothing is kept. On the main
-    /// thread, the newest is.
+    /// Keeps an object until the current turn of the run loop, block of the queue or job of the actor ends, or else the
+    /// next one. A thread whose run loop does not run has no turns, so nothing is kept there. The main thread outside
+    /// of turns keeps only the newest object.
     func keep(_ object: some AnyObject & Sendable) {
         let release: @Sendable () -> Void = { withExtendedLifetime(object) {} }
         switch kind {
@@ -222,7 +224,7 @@ final class Scheduler: @unchecked Sendable {
         }
     }
 
-    /// Forgets what was scheduled for a realm that goes, where it might never run.
+    /// Drops the work that was scheduled for a realm that is being freed, if the realm's thread might never do it.
     func forget(_ realm: WeakReference<_RealmInstance>) {
         if case .thread(_, let runLoop) = kind { runLoop.forget(realm) }
     }

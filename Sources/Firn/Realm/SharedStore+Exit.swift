@@ -8,7 +8,7 @@ extension SharedStore {
 
     private static func prepareForExit() {
         for store in storesToEnd {
-            // Nobody is left to receive an error. Everything acknowledged is in the log, and the next opening meets
+            // Nobody is left to receive an error. Everything acknowledged is in the log, and the next opening reports
             // what went wrong here.
             ignoringError { () throws(StoreError) in try store.prepareForExit() }
         }

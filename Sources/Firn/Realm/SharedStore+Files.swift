@@ -2,15 +2,15 @@ import FirnCore
 import FirnStorage
 import Foundation
 
-/// What is done with the files of a store that no realm of this process has open.
+/// Deletes, examines and seeds stores without opening a realm.
 extension SharedStore {
     /// Deletes a store that this process does not have open. Returns whether there was one.
     ///
     /// - Parameters:
-    ///   - keepsOthers: whether files that Firn did not make are left in the folder, and an error names them. If not,
-    ///     they keep the store from being deleted.
-    ///   - seen: the store that is meant. If another one stands at the URL by now, or somebody has written to it since,
-    ///     it stays.
+    ///   - keepsOthers: if true, files that Firn did not make stay in the folder, and an error names them. If false,
+    ///     they prevent the store from being deleted.
+    ///   - seen: the only store that may be deleted. If another store is at the URL by now, or if this one was written
+    ///     to since, nothing is deleted.
     static func remove(
         _ url: URL, keepsOthers: Bool = true, ifStill seen: SeenStore? = nil, storage: any Storage = PosixStorage.shared
     ) throws -> Bool {
@@ -44,7 +44,8 @@ extension SharedStore {
     }
 
     /// Whether a store has to be deleted before a configuration's classes can use it. That is so if it would have to be
-    /// migrated, and the configuration says that it is deleted instead. A schema that can't be stored deletes nothing.
+    /// migrated, and the configuration says that it is deleted instead. For classes that can't be stored, nothing is
+    /// deleted.
     static func hasToBeDeleted(_ store: Store, _ configuration: Realm.Configuration) -> Bool {
         guard configuration.deleteRealmIfMigrationNeeded, !store.schema.tables.isEmpty else { return false }
         let infos = configuration.classes.map { ClassInfo.of($0) }
@@ -53,11 +54,11 @@ extension SharedStore {
             .needsMigration(to: configuration.schemaVersion)
     }
 
-    /// Calls `body` with a store that may be open in this process or not. If it is not, it is opened for reading
-    /// meanwhile, and other openers of this process wait.
+    /// Calls `body` with a store. If this process does not have the store open, it is opened for reading meanwhile, and
+    /// other openers of this process wait.
     static func examining<Result>(_ url: URL, _ body: (Store) throws -> Result) throws -> Result {
         _ = try url.checkedStorePath(of: "A store's URL")
-        // Computed once: the path may lead elsewhere by the end, and the opening ends under the name that it began
+        // Computed once: the path may lead elsewhere by the end, and the opening must end under the name that it began
         // with.
         let name = name(url)
         while true {
@@ -81,7 +82,7 @@ extension SharedStore {
     /// Copies a configuration's seed to its own URL, unless there is a store. The caller has registered the opening of
     /// that store.
     ///
-    /// If another process is just making a store there, this waits: when it has ended, there is that store, or none.
+    /// Waits while another process is just making a store there. Afterwards there is that store, or none.
     static func copySeed(_ seed: URL, to url: URL, _ configuration: Realm.Configuration) throws {
         try checkFolder(above: url)
         let storage = PosixStorage.shared
@@ -90,7 +91,8 @@ extension SharedStore {
         while true {
             do {
                 if try Store.exists(at: path, storage: storage) { return }
-                // Checked first, so that no opening waits for a seed's opening that itself waits for a seed.
+                // Checked first. Otherwise, if two missing stores are each other's seed, their openings would wait for
+                // each other.
                 guard try Store.exists(at: seed.checkedStorePath(of: "seedFilePath"), storage: storage) else {
                     throw Realm.Error(.fileNotFound, "There is no store at seedFilePath to be copied.", fileURL: seed)
                 }

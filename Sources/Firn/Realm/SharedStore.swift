@@ -3,15 +3,16 @@ import FirnStorage
 import Foundation
 
 /// A store that this process has open, and the realm instances on it. All realms of one file, or of one in-memory
-/// identifier, share it; it closes when the last of them goes.
+/// identifier, share it. It is closed when the last of them is released.
 final class SharedStore: @unchecked Sendable {
-    /// What tells an open store from all others: its folder, whatever paths lead there now or led there once.
+    /// Identifies an open store: by its folder, whatever paths lead there now or led there once, or by its name in
+    /// memory.
     enum Identity: Equatable {
         case folder(FileIdentity)
         case memory(String)
     }
 
-    /// What a configuration names.
+    /// The name of a store in a configuration.
     enum Name: Equatable {
         /// A path without links.
         case path(String)
@@ -20,30 +21,30 @@ final class SharedStore: @unchecked Sendable {
 
     let identity: Identity
     let store: Store
-    /// How the first opener opened it: the others must agree.
+    /// Whether the first opener opened it read-only; all others must do the same.
     let isReadOnly: Bool
     let instances = Guarded(.storeInstances, Instances())
     let writeRequests = WriteRequests()
     let monitor: StoreMonitor
-    /// What the registry knows it by.
+    /// The registry's reference to this store.
     private let entry = Entry()
 
     /// The realm instances of the store, and the schemas that they were opened with. Guarded by `instances`.
     struct Instances {
         var live = LinearMap<InstanceKey, WeakReference<_RealmInstance>>()
         var frozen: [FrozenKey: WeakReference<_RealmInstance>] = [:]
-        /// How many frozen instances are listed before the released ones are removed: twice as many as were left the
-        /// last time, and at least `leastFrozenLimit`.
+        /// If more frozen instances than this are listed, the released ones are removed. It is twice the number that
+        /// was left the last time, and at least `leastFrozenLimit`.
         var frozenLimit = Self.leastFrozenLimit
         static var leastFrozenLimit: Int { 64 }
-        /// By their classes, in any order.
+        /// The schemas, each by the sorted identifiers of its classes.
         var schemas = LinearMap<[ObjectIdentifier], SchemaBinding>()
-        /// How many migrations were made that no open realm survives.
+        /// The number of migrations so far that no open realm could survive.
         var era = 0
         /// The migration that is running. No realm is opened until it has ended.
         var migration: Opening?
 
-        /// The live and frozen instances that still exist; the others are forgotten.
+        /// The live and frozen instances that still exist. The others are removed from the lists.
         mutating func all() -> [_RealmInstance] {
             var met: [_RealmInstance] = []
             live.keepOnly { SharedStore.meet($0, &met) }
@@ -51,7 +52,7 @@ final class SharedStore: @unchecked Sendable {
             return met
         }
 
-        /// Forgets the frozen instances that are gone; `met` retains the others. O(frozen instances), so the limit
+        /// Removes the frozen instances that are gone; `met` retains the others. O(frozen instances), so the limit
         /// grows with them.
         mutating func removeReleasedFrozen(_ met: inout [_RealmInstance]) {
             frozen = frozen.filter { SharedStore.meet($0.value, &met) }
@@ -91,11 +92,11 @@ final class SharedStore: @unchecked Sendable {
     }
 
     deinit {
-        // Everything acknowledged is durable by now. What closing writes saves work at the next opening, which works
-        // without it too.
+        // Everything acknowledged is durable by now. Closing only writes data that saves work at the next opening, so
+        // its error is ignored.
         Self.registry.withLock { registry in
             registry.closing[ObjectIdentifier(store)] = store
-            // It may have been opened again meanwhile.
+            // The store may have been opened again meanwhile.
             if registry.open[identity] === entry { registry.open[identity] = nil }
         }
         ignoringError { () throws(StoreError) in try store.close() }
@@ -109,8 +110,8 @@ final class SharedStore: @unchecked Sendable {
     /// store wait until its opening has ended. Threads that want another store do not wait.
     static var registry: GlobalGuarded<Registry> { GlobalGuarded(.openStores) { Registry() } }
 
-    /// A store that the registry does not keep alive. No `WeakReference`, because that has a lock, and none is taken
-    /// under the registry's.
+    /// A weak reference to a store. `WeakReference` is not used, because it has a lock, and no lock is taken under the
+    /// registry's.
     final class Entry: @unchecked Sendable {
         // Set before the store is shared; then only Swift's runtime changes it.
         weak var store: SharedStore?
@@ -118,17 +119,18 @@ final class SharedStore: @unchecked Sendable {
 
     struct Registry {
         var open = LinearMap<Identity, Entry>()
-        /// By what is opened: when an opening begins, there may be no folder yet.
+        /// The openings by name: when an opening begins, there may be no folder yet.
         var openings = LinearMap<Name, Opening>()
         /// The stores that a thread is closing, which the end of the process must not interrupt.
         var closing = LinearMap<ObjectIdentifier, Store>()
         var isExitWatched = false
         private var mark = ForkMark()
 
-        /// A forked child has a copy of its parent's memory, and uses none of the parent's stores.
+        /// Empties the registry in a forked child, which has a copy of its parent's memory but uses none of the
+        /// parent's stores.
         mutating func forgetParents() {
             guard mark.isForked else { return }
-            // A child also calls what its parent has registered for its exit.
+            // The child has inherited what its parent has registered for its exit, so nothing is registered again.
             let isExitWatched = isExitWatched
             self = Registry()
             self.isExitWatched = isExitWatched
@@ -160,7 +162,7 @@ final class SharedStore: @unchecked Sendable {
     enum Found {
         case store(SharedStore)
         case opening(Opening)
-        /// The caller is to open it.
+        /// The caller is to open the store.
         case own(Opening)
     }
 
@@ -177,12 +179,12 @@ final class SharedStore: @unchecked Sendable {
         }
     }
 
-    /// What a name leads to now; nil if there is no folder.
+    /// The identity of the store that a name leads to now; nil if there is no folder.
     private static func identity(_ name: Name) -> Identity? {
         switch name {
         case .memory(let identifier): .memory(identifier)
         case .path(let path):
-            // An error shows again when the store is opened.
+            // An error is thrown again when the store is opened.
             (try? (storage ?? PosixStorage.shared).status(path)?.identity).map { .folder($0) }
         }
     }
@@ -264,7 +266,7 @@ final class SharedStore: @unchecked Sendable {
             case .store(let shared):
                 try shared.join(configuration, retention)
                 return shared
-            // The registry shows whether it succeeded.
+            // Afterwards the registry shows whether the opening succeeded.
             case .opening(let opening): try wait(for: opening, configuration.fileURL)
             case .own(let opening): return try open(configuration, name: name, retention: retention, opening: opening)
             }
@@ -281,10 +283,10 @@ final class SharedStore: @unchecked Sendable {
         opening.wait()
     }
 
-    /// Notes that the caller's opening of a store has ended, and lets those continue that wait for it.
+    /// Ends the caller's opening of a store, and wakes the threads that wait for it.
     ///
-    /// - Returns: the store that is to be used. It is another one than `store` if that folder was opened under another
-    ///   path meanwhile, as through a second mount.
+    /// - Returns: the store to use. It is not `store` if the same folder was opened under another path meanwhile, for
+    ///   example through a second mount.
     @discardableResult
     static func endOpening(_ opening: Opening, _ name: Name, with store: SharedStore? = nil) -> SharedStore? {
         let used = registry.withLock { registry -> SharedStore? in
@@ -307,11 +309,11 @@ final class SharedStore: @unchecked Sendable {
                 fileURL: configuration.fileURL)
         }
         store.retain(retention)
-        // What other processes have written is shown from the beginning, or the reason is thrown why it can't be.
+        // The new opener sees what other processes have written, or gets the reason why that can't be shown.
         try storing(configuration.fileURL, store.catchUp())
     }
 
-    /// Opens a store, and lets those continue that wait for it.
+    /// Opens a store, and wakes the threads that wait for it.
     private static func open(
         _ configuration: Realm.Configuration, name: Name, retention: FirnCore.HistoryRetention, opening: Opening
     ) throws -> SharedStore {
@@ -324,8 +326,8 @@ final class SharedStore: @unchecked Sendable {
             return used
         }
         watchExit()
-        // From here on other threads may use the store: the application may do what it likes, with this store's
-        // realms too.
+        // From here on other threads may use the store, and no lock is held. So the application's code, which is called
+        // here, may use realms of this store too.
         shared.monitor.opened(shared.store.recovery, nanoseconds: SystemClock.shared.monotonic() - start)
         if configuration.fileURL != nil, !configuration.readOnly, let asks = configuration.shouldCompactOnLaunch {
             let total = shared.store.fileByteCount
@@ -337,7 +339,8 @@ final class SharedStore: @unchecked Sendable {
         return shared
     }
 
-    /// What the task's stores are opened on, if not on the file system or in memory: for tests with disks that fail.
+    /// The storage that the current task opens its stores on, in place of the file system or memory: for tests with
+    /// disks that fail.
     @TaskLocal static var storage: (any Storage)?
 
     private static func makeStore(
@@ -355,11 +358,13 @@ final class SharedStore: @unchecked Sendable {
         do {
             var store = try Store(options, storage: storage)
             while let url = configuration.fileURL, hasToBeDeleted(store, configuration) {
-                // As soon as it is closed, another process may migrate it, or put another store at its path.
+                // As soon as the store is closed, another process may migrate it, or put another store at its path. So
+                // only the store that was seen is removed.
                 let seen = store.seenStore
                 try store.close()
                 _ = try remove(url, keepsOthers: false, ifStill: seen, storage: storage)
-                // As long as it has the folder open, no other folder gets its number.
+                // As long as `store` has the folder open, no other folder gets its inode number, by which `remove`
+                // compares.
                 withExtendedLifetime(store) {}
                 store = try Store(options, storage: storage)
             }
@@ -399,13 +404,13 @@ final class SharedStore: @unchecked Sendable {
 
     // MARK: Instances
 
-    /// Whether the caller, who is on `own`, is in a write transaction of the store. It can't be known for an actor
-    /// that calls another one.
+    /// Whether the caller, who is on `own`, is in a write transaction of the store. For an actor that calls another
+    /// one, this can't be known.
     func isWritten(here own: Scheduler) -> Bool {
         live(here: own).contains(where: \.isInTransaction)
     }
 
-    /// The realms that belong to the caller, who is on `own`. What belongs to another thread must not be read.
+    /// The realms that belong to the caller, who is on `own`. A realm that belongs to another thread must not be read.
     func live(here own: Scheduler) -> [_RealmInstance] {
         let live = instances.withLock { $0.live.values.compactMap(\.object) }
         return live.filter { instance in
@@ -414,7 +419,7 @@ final class SharedStore: @unchecked Sendable {
         }
     }
 
-    /// The instance of a scheduler for newly opened classes, made if there is none.
+    /// The instance of a scheduler for a configuration's classes, made if there is none.
     func open(
         _ configuration: Realm.Configuration, _ scheduler: Scheduler, at callSite: CallSite
     ) throws -> _RealmInstance {

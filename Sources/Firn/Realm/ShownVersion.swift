@@ -5,11 +5,11 @@ import FirnStorage
 struct ShownVersion {
     /// Its pin, or the pin of the running transaction's base; nil until the first read.
     private(set) var pin: Pin?
-    /// The frozen realm of the version, once it was asked for: it holds what this holds.
+    /// The frozen realm of the version, once it was made. It holds the same version as `pin`.
     var frozen: _RealmInstance?
     /// The realm's newest asynchronous commit, as long as it may not be durable: see `RealmInstance+AsyncWriting`.
     var ahead: Pin?
-    /// Whether a transaction may write values where they lie, because the classes fit the schema as it is.
+    /// Whether a transaction may change values in place, because the classes fit the schema as it is.
     private(set) var writesInPlace = false
     /// The schema that the classes were last compared with.
     private var comparedSchema: ResolvedSchema?
@@ -31,8 +31,8 @@ struct ShownVersion {
         frozen = nil
     }
 
-    /// The pin, for a transaction, whose base replaces it. What the realm only remembers must not hold the version
-    /// then.
+    /// Takes the pin for a transaction, whose base replaces it. The frozen realm is dropped, because it must not hold
+    /// the version then.
     mutating func takeOwnPin() -> OwnPin {
         frozen = nil
         return OwnPin(&pin)

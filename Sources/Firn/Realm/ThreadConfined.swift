@@ -1,4 +1,4 @@
-/// What belongs to a realm, and so to the realm's thread, queue or actor: objects and collections.
+/// Something that belongs to a realm, and so to the realm's thread, queue or actor: an object or a collection.
 public protocol ThreadConfined {
     /// The realm that manages it; nil if it is unmanaged.
     var realm: Realm? { get }
@@ -6,17 +6,17 @@ public protocol ThreadConfined {
     var isInvalidated: Bool { get }
     /// Whether it shows one version for good and may be read on any thread.
     var isFrozen: Bool { get }
-    /// What `freeze()` does, for a call made at a line of the program.
+    /// Does what `freeze()` does, for a call at a line of the program.
     func _freeze(_ file: StaticString, _ line: UInt) -> Self
-    /// What `thaw()` does, for a call made at a line of the program.
+    /// Does what `thaw()` does, for a call at a line of the program.
     func _thaw(_ file: StaticString, _ line: UInt) -> Self?
     /// The same thing in another realm of the store, whether it exists there or not.
     func _moved(to realm: _RealmInstance) -> Self
 }
 
 extension ThreadConfined {
-    /// The same thing at the version that its realm shows now: it never changes, and may be read on any thread. O(1)
-    /// for a realm, O(log n) at most for an object or a collection.
+    /// The same thing at the version that its realm shows now: it never changes, and may be read on any thread. O(log
+    /// n) at most.
     ///
     /// ```swift
     /// nonisolated(unsafe) let frozen = dog.freeze()     // the compiler can't know that it is frozen

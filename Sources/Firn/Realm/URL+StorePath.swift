@@ -1,8 +1,8 @@
 import Foundation
 
 extension URL {
-    /// `path`, found in a tenth of the time when it is first read in a process: Foundation then prepares what only
-    /// relative URLs need.
+    /// The value of `path`. When it is first read in a process, it takes a tenth of `path`'s time, because Foundation
+    /// then prepares for `path` what only relative URLs need.
     var storePath: String {
         guard baseURL == nil else { return path }
         var path = path(percentEncoded: false)
@@ -14,8 +14,8 @@ extension URL {
     /// `storePath`, if the URL names a folder on this machine.
     ///
     /// - Parameter what: what the URL names, for the message.
-    /// - Throws: `.invalidInput` if it names no file, a file of another machine, or contains a NUL, at which the system
-    ///   would cut it off.
+    /// - Throws: `.invalidInput` if the URL is no file URL, names a file of another machine, or contains a NUL, at
+    ///   which the system would cut it off.
     func checkedStorePath(of what: String) throws -> String {
         // Programs write `URL(string: "/path")` where they mean `URL(fileURLWithPath: "/path")`.
         guard isFileURL || scheme == nil && path.hasPrefix("/") else {

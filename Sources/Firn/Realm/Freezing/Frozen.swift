@@ -6,8 +6,8 @@
 /// Task.detached { print(frozen.value.name) }
 /// ```
 ///
-/// What is reached from the value is frozen, too. To write, thaw it where the write takes place:
-/// `frozen.value.thaw()`. It holds the version that it shows: see <doc:HoldingVersions>.
+/// Everything that is reached from the value is frozen, too. To write, thaw the value where the write takes place:
+/// `frozen.value.thaw()`. A `Frozen` holds the version that its value shows: see <doc:HoldingVersions>.
 public struct Frozen<Value>: @unchecked Sendable {
     // Sound because the value is frozen: it never changes, and may be read by many threads at once.
     /// The frozen object, collection or realm.
@@ -15,16 +15,16 @@ public struct Frozen<Value>: @unchecked Sendable {
 }
 
 extension Frozen where Value: ThreadConfined {
-    /// The frozen form of an object or a collection; a frozen one itself. Costs, and stops the program, as
-    /// `freeze(file:line:)` does.
+    /// Freezes an object or a collection, unless it is frozen already. Costs what `freeze(file:line:)` costs, and stops
+    /// the program for the same reasons.
     public init(_ value: Value, file: StaticString = #fileID, line: UInt = #line) {
         self.value = value._freeze(file, line)
     }
 }
 
 extension Frozen where Value == Realm {
-    /// The frozen form of a realm; a frozen one itself. Costs, and stops the program, as `Realm.freeze(file:line:)`
-    /// does.
+    /// Freezes a realm, unless it is frozen already. Costs what `Realm.freeze(file:line:)` costs, and stops the program
+    /// for the same reasons.
     public init(_ realm: Realm, file: StaticString = #fileID, line: UInt = #line) {
         value = realm.isFrozen ? realm : realm.freeze(file: file, line: line)
     }

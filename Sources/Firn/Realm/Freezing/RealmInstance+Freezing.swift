@@ -57,8 +57,9 @@ extension Realm {
     /// }
     /// ```
     ///
-    /// If the disk fails, it is the newest version that is durable. O(1), apart from the waiting. Stops the program as
-    /// `freeze()` does, and if the realm belongs neither to the main actor nor to the actor that calls this.
+    /// If the disk fails, the frozen realm shows the newest durable version. O(1), apart from the waiting. Stops the
+    /// program for the reasons of `freeze()`, and if the realm belongs neither to the main actor nor to the actor that
+    /// calls this.
     public func asyncFreeze(
         isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line
     ) async -> Realm {
@@ -71,7 +72,7 @@ extension Realm {
         let schema = instance.schema
         var shown = instance.shownPin.again(at: callSite)
         do { try await instance.published(shown.version, isolation) } catch {
-            // The write that made the commit reports the error. What the realm showed never existed.
+            // The write that made the commit reports the error. The version that the realm showed never existed.
             shown = instance.store.pin(at: callSite)
         }
         return Realm(instance.shared.frozen(instance.configuration, schema: schema, pin: shown, at: callSite))
@@ -87,19 +88,19 @@ extension Realm {
     }
 
     /// The object at the version that its realm shows now: the same as `object.freeze()`. O(log n). Stops the program
-    /// as that does.
+    /// for the same reasons.
     public func freeze<T: ObjectBase>(_ object: T, file: StaticString = #fileID, line: UInt = #line) -> T {
         object._freeze(file, line)
     }
 
     /// The live form of a frozen object in the calling thread's realm; nil if the object has been deleted: the same as
-    /// `object.thaw()`. O(log n). Stops the program as that does.
+    /// `object.thaw()`. O(log n). Stops the program for the same reasons.
     public func thaw<T: ObjectBase>(_ object: T, file: StaticString = #fileID, line: UInt = #line) -> T? {
         object._thaw(file, line)
     }
 
     /// The collection at the version that its realm shows now: the same as `collection.freeze()`. O(log n) at most.
-    /// Stops the program as that does.
+    /// Stops the program for the same reasons.
     public func freeze<C: RealmCollection>(_ collection: C, file: StaticString = #fileID, line: UInt = #line) -> C {
         collection._freeze(file, line)
     }

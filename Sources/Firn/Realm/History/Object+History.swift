@@ -22,14 +22,14 @@ extension ThreadConfined where Self: ObjectBase {
     /// A version is listed if one of the object's own properties has another value than in the version before. Linked
     /// objects have histories of their own. An object that was deleted and created again with the same primary key is
     /// another object, whose history begins with its creation. If the object is gone, open a version that has it with
-    /// `Realm.asOf(version:)`, and ask the object found there.
+    /// `Realm.asOf(version:)`, and call this function on the object found there.
     ///
     /// Cost: the retained commits are decoded to find the ones that concern the object. Then the retained commits
     /// up to the last state are replayed once. The states share the memory of what they have in common.
     ///
     /// Call it on the thread, queue or actor of the object's realm; on any thread for a frozen object.
     ///
-    /// - Throws: `Realm.Error`: `.invalidInput` if the object is unmanaged or gone; otherwise as
+    /// - Throws: `Realm.Error`: `.invalidInput` if the object is unmanaged or gone, and the errors of
     ///   `Realm.asOf(version:)`.
     public func history(file: StaticString = #fileID, line: UInt = #line) throws -> [Past<Self>] {
         guard isManaged else {

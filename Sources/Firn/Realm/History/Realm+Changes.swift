@@ -3,7 +3,7 @@ import FirnCore
 extension Realm {
     /// What became of an object between two versions: an element of `Realm.changes(from:to:)`.
     public struct Change {
-        /// Whether the object came, changed or went.
+        /// Whether the object was inserted, modified or deleted.
         public enum Kind: Sendable, Hashable {
             /// The second version has it, and the first does not.
             case inserted
@@ -20,13 +20,13 @@ extension Realm {
         /// The value of its primary key, numbers as `NSNumber`; nil for a class without one, and for a nil key.
         public let primaryKey: Any?
         /// The properties that differ, in the order of their declaration, with their values in both versions. For an
-        /// inserted or a deleted object, all its properties with the values of the one version that has it. Links are
-        /// frozen objects of their version, and lists frozen lists.
+        /// inserted or a deleted object, these are all its properties, with the values of the one version that has it.
+        /// Links are frozen objects of their version, and lists frozen lists.
         public let properties: [PropertyChange]
     }
 
-    /// The objects that differ between two versions, with their values: what leads from `from` to `to`, which may be
-    /// the older one.
+    /// The objects that differ between two versions, with their values in both. The changes lead from `from` to `to`,
+    /// which may be the older version.
     ///
     /// ```swift
     /// for change in try realm.changes(from: 10, to: 20) {
@@ -37,15 +37,15 @@ extension Realm {
     /// Only the realm's classes are compared. The result is sorted by class name, and then by the order in which the
     /// objects were created.
     ///
-    /// Only the net effect counts. An object that was created and deleted between the two is left out. So is a property
-    /// that has the same value in both, whatever it held between. A link is the same if it leads to the same object. An
-    /// object that was deleted and created again with the same primary key is two objects: one deleted and one
-    /// inserted.
+    /// Only the net effect counts. An object that was created and deleted between the two versions is left out. So is a
+    /// property that has the same value in both, whatever it held between them. A link is the same if it leads to the
+    /// same object. An object that was deleted and created again with the same primary key is two objects: one deleted
+    /// and one inserted.
     ///
     /// Cost: both versions are opened, and the commits between them are decoded; beyond that O(objects changed)
     /// memory. Stops the program on the wrong thread.
     ///
-    /// - Throws: as `asOf(version:)`, for both versions.
+    /// - Throws: the errors of `asOf(version:)`, for both versions.
     public func changes(
         from: UInt64, to: UInt64, file: StaticString = #fileID, line: UInt = #line
     ) throws -> [Change] {
@@ -88,7 +88,8 @@ private struct ChangeEnds {
         after = new.table(binding)
     }
 
-    /// What became of an object; nil if nothing changed. `columns` are the assigned ones, if both versions have it.
+    /// The change of an object; nil if nothing changed. `columns` are the assigned columns, if both versions have the
+    /// object.
     func change(_ key: Int64, _ columns: ColumnSet?) -> Realm.Change? {
         let was = before?.find(key).map { old.accessor(binding, leaf: $0.leaf, row: $0.row, key: key) }
         let isNow = after?.find(key).map { new.accessor(binding, leaf: $0.leaf, row: $0.row, key: key) }

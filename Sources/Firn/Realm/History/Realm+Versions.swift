@@ -8,8 +8,8 @@ extension Realm {
     public struct Version: Sendable, Hashable {
         /// The number of the version. Each commit makes the next one.
         public let number: UInt64
-        /// When it was committed. Never before the date of the version before it, even if the system's clock was set
-        /// back. Then dates go on from that date, and may be later than now.
+        /// When it was committed. The date is never before the previous version's, even if the system's clock was set
+        /// back. Until the clock has caught up, dates go on from the previous one, and may be later than now.
         public let date: Date
         /// Bytes of its commit in the log; 0 for version 0, for versions whose commit the log no longer has, and for
         /// realms in memory.
@@ -69,7 +69,7 @@ extension Realm {
     /// Cost: O(active versions) if something holds the version. Otherwise the commits before it are replayed from the
     /// nearest checkpoint or opened version. That takes the time of the replay, and memory for what changed since that
     /// checkpoint. See <doc:History>. Readers and writers do not wait meanwhile. Stops the program on the wrong thread;
-    /// a frozen realm may be asked on any thread.
+    /// a frozen realm may be used on any thread.
     ///
     /// - Throws: `Realm.Error` with one of these codes:
     ///   - `.versionNotRetained`: the version is no longer retained, also if the realm is in memory. The message names
@@ -93,7 +93,7 @@ extension Realm {
     /// Cost: as `asOf(version:)`, and reading the commit headers of one segment of the log and one header of each
     /// newer segment. Stops the program on the wrong thread.
     ///
-    /// - Throws: as `asOf(version:)`; `.versionNotRetained` also if the store was created later than the date.
+    /// - Throws: the errors of `asOf(version:)`; `.versionNotRetained` also if the store was created after the date.
     public func asOf(date: Date, file: StaticString = #fileID, line: UInt = #line) throws -> Realm {
         instance.check()
         let found = try instance.withStore { store throws(StoreError) in
@@ -114,7 +114,7 @@ extension Realm {
 }
 
 extension _RealmInstance {
-    /// Asks the store something, and converts its errors to those of the API.
+    /// Runs `body` with the store, and converts the store's errors to those of the API.
     func withStore<Result>(_ body: (Store) throws(StoreError) -> Result) throws -> Result {
         try storing(configuration.fileURL, body(store))
     }
@@ -130,7 +130,7 @@ extension _RealmInstance {
                 .schemaMismatch, ([heading] + faults.map { "- \($0)" } + [advice]).joined(separator: "\n"),
                 fileURL: configuration.fileURL)
         }
-        // Accessors do not check this again: they rely on having the columns that their classes have now.
+        // Accessors do not check this again: they rely on the version having all columns of their classes.
         let (fit, table) = schema.fit(version.pin.snapshot.schema)
         guard fit != .none else {
             throw Realm.Error(

@@ -7,14 +7,14 @@ public enum LogLevel: UInt, Sendable, Comparable, CaseIterable {
     case off
     /// The program stops.
     case fatal
-    /// Something failed: a compaction.
+    /// Something failed, such as a compaction.
     case error
-    /// Something that somebody should look at: a slow transaction, a version that is held for long, a commit that was
-    /// cut off.
+    /// Something that somebody should look at, such as a slow transaction, a version that is held for long, or a commit
+    /// that was cut off.
     case warn
-    /// What happens rarely: a migration.
+    /// Something that happens rarely, such as a migration.
     case info
-    /// What happens now and then: opening, compaction.
+    /// Something that happens now and then, such as opening or compaction.
     case detail
     /// For finding a mistake in a program.
     case debug
@@ -57,19 +57,23 @@ public enum LogLevel: UInt, Sendable, Comparable, CaseIterable {
 /// | --- | --- |
 /// | `.error` | a compaction has failed, and why |
 /// | `.warn` | a transaction held the write lock for more than a second, and where it was begun |
+/// | `.warn` | a transaction was undone, because its realm is gone or its thread has ended, and where it was begun |
 /// | `.warn` | a version has been held for more than a minute, how much memory it retains, and by which calls |
 /// | `.warn` | opening found a commit that was cut off or rewritten |
+/// | `.warn` | opening found a class without persisted properties |
+/// | `.warn` | the default store, or a store beside it, is found where earlier states of Firn had it |
+/// | `.warn` | the system's clock was set forward, or is behind the newest version's date |
 /// | `.info` | a migration, from which schema version to which |
 /// | `.detail` | a store was opened, or compacted: what was found or written, and how long it took |
 ///
-/// A message below the level is not made. Whether versions are held for long is looked at once in ten seconds, after
-/// a commit. The function is called on any thread, under no lock, and may use realms.
+/// A message below the level is not made. Versions that are held for long are looked for after a commit, once in ten
+/// seconds. The function is called on any thread, under no lock, and may use realms.
 public final class RealmLogger: Sendable {
-    // Guarded by itself. It is held for a few instructions.
+    // The guard is held for a few instructions.
     private let guardedLevel: Guarded<LogLevel>
     private let function: @Sendable (LogLevel, String) -> Void
 
-    /// A logger that calls a function for each message that matters enough.
+    /// A logger that calls a function for each message that is important enough.
     ///
     /// - Parameters:
     ///   - level: the least important level that is logged.

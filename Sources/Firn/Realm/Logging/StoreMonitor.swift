@@ -6,18 +6,18 @@ import Foundation
 ///
 /// Called by the threads that open, write and compact the store, under no lock.
 package final class StoreMonitor: Sendable {
-    /// The store's path, or what identifies it in memory.
+    /// The store's path, or for a store in memory a text with its identifier.
     package let name: String
-    /// What has been logged about held versions. Guarded by itself.
+    /// The held versions that were found and logged. Guarded by itself.
     private let held = Guarded(.innermost, Held())
     private let meter: (any StoreMeter)?
 
     private struct Held {
-        /// When held versions were last looked at, in nanoseconds of the monotonic clock.
+        /// When held versions were last checked, in nanoseconds of the monotonic clock.
         var lookedAt: Int64 = 0
-        /// Since when older versions have been held, by their number.
+        /// The times since which older versions have been held, by the versions' numbers.
         var since: [UInt64: Int64] = [:]
-        /// Those of them that were logged.
+        /// The held versions that were logged.
         var logged: Set<UInt64> = []
     }
 
@@ -29,14 +29,15 @@ package final class StoreMonitor: Sendable {
         meter = Self.makeMeter.withLock { $0 }?(self.name)
     }
 
-    /// Nanoseconds from which on a transaction is slow.
+    /// A transaction of this many nanoseconds or more is slow.
     static var slowTransaction: Int64 { 1_000_000_000 }
-    /// Nanoseconds from which on a version is held for long.
+    /// A version that is held for this many nanoseconds or more is held for long.
     static var longHold: Int64 { 60_000_000_000 }
-    /// Nanoseconds between two looks at held versions.
+    /// Nanoseconds between two checks of held versions.
     static var lookInterval: Int64 { 10_000_000_000 }
 
-    /// Makes what measures a store of a name, for the stores that are opened from now on; nil if nothing does.
+    /// Makes the meter of the store with a name. It is used for stores that are opened from now on; nil if nothing
+    /// measures them.
     package static var makeMeter: GlobalGuarded<(@Sendable (String) -> any StoreMeter)?> {
         GlobalGuarded(.meter) { nil }
     }
@@ -98,12 +99,12 @@ package final class StoreMonitor: Sendable {
 
     // MARK: Writing
 
-    /// Called when a transaction has been committed and its realm shows it. Its write lock is free again, because
-    /// what is logged may write.
+    /// Called when a transaction has been committed and its realm shows it. Its write lock is free again, because the
+    /// logger's function may write.
     ///
     /// - Parameters:
     ///   - began: when the transaction got the write lock.
-    ///   - now: when it was to be committed. Both in nanoseconds of the monotonic clock.
+    ///   - now: when its commit began. Both are nanoseconds of the monotonic clock.
     func commits(to store: Store, began: Int64, now: Int64, at site: CallSite?) {
         if now - began >= Self.slowTransaction {
             let place = site.map { ", begun at \($0)," } ?? ""
@@ -136,8 +137,9 @@ package final class StoreMonitor: Sendable {
 
     /// Logs the versions that have been held for long, each once. O(holders).
     ///
-    /// How old a version is says nothing, because the newest one may be read for a moment, just when the next is
-    /// committed. So what counts is since when an older version was found to be held.
+    /// A version's age does not show how long it has been held: the newest version may be read for a moment, just when
+    /// the next one is committed. So the time is counted from when a version, no longer the newest, was first found to
+    /// be held.
     func look(at store: Store, now: Int64) {
         let versions = store.activeVersions
         meter?.measured(
@@ -166,11 +168,11 @@ package final class StoreMonitor: Sendable {
     }
 }
 
-/// What measures one store. Called on any thread, under no lock.
+/// Measures one store. Called on any thread, under no lock.
 package protocol StoreMeter: Sendable {
     /// A commit became durable and was published, so many nanoseconds after it began to be written.
     func committed(nanoseconds: Int64)
-    /// What the store holds, once in ten seconds in which something is committed.
+    /// What the store holds: at most once in ten seconds, and after a commit.
     func measured(activeVersions: Int, retainedByteCount: Int, storedByteCount: Int)
     /// A checkpoint was written.
     func compacted(_ report: CompactionReport, nanoseconds: Int64)

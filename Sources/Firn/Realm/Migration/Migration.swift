@@ -31,11 +31,12 @@ public typealias MigrationObjectEnumerateBlock = (_ oldObject: MigrationObject?,
 /// objects are objects of the classes. They, and the migration itself, belong to the thread that runs the block, and
 /// end with the block. To use them later stops the program.
 ///
-/// Where a link is set to an old object, it is set to the new form of that object. If that was deleted, the link is
-/// nil, and a list or set is left without it. Embedded objects are copied, those of classes that become embedded, too.
+/// A link that is set to an old object leads to the new form of that object. If the new form was deleted, the link
+/// becomes nil, and a list or set omits the object. Embedded objects are copied, and so are objects of classes that
+/// become embedded.
 ///
-/// What can't be done stops the program. Nothing has been changed then: the store keeps its old version until the
-/// block has returned, and then everything is committed at once.
+/// An operation that can't be done stops the program. Nothing has been changed then: the store keeps its old version
+/// until the block has returned, and then everything is committed at once.
 public final class Migration {
     private let run: MigrationRun
 
@@ -55,8 +56,8 @@ public final class Migration {
         run.enumerate(typeName, block)
     }
 
-    /// Creates an object of a class: `Realm.dynamicCreate(_:value:update:)` for the new classes. Stops the program as
-    /// that does.
+    /// Creates an object of a class: `Realm.dynamicCreate(_:value:update:)` for the new classes. Stops the program for
+    /// the same reasons.
     @discardableResult
     public func create(_ typeName: String, value: Any = [String: Any]()) -> MigrationObject {
         Realm(run.new).dynamicCreate(typeName, value: value)
@@ -75,8 +76,8 @@ public final class Migration {
     /// blank value if the property is no longer optional.
     ///
     /// A property can be renamed several times. If the class does not have its last name, opening throws
-    /// `.schemaMismatch`, and nothing was changed. What the block has set in the new property before is replaced, and
-    /// new objects that were read before have ended.
+    /// `.schemaMismatch`, and nothing was changed. Values that the block has already set in the new property are
+    /// replaced. New objects that the block has already read can't be used any more.
     ///
     /// Stops the program if:
     ///

@@ -9,7 +9,7 @@ struct MigrationCopies {
         let key: Int64
     }
     private var copies: [Location: [Location]] = [:]
-    /// The copies that have no row yet, by instance. Each instance is kept, so that no other one gets its number.
+    /// The copies that have no row yet, by instance. Each instance is kept, so that no other one gets its identifier.
     private var unlocated: [ObjectIdentifier: (copy: ObjectBase, of: Location)] = [:]
 
     /// Notes a copy. If it is unmanaged, `locate` says later which row it has.

@@ -1,11 +1,11 @@
 import FirnCore
 import FirnStorage
 
-/// What a running migration block works on: the store's transaction, and the two realms whose objects the block sees.
-/// The **old** one is frozen and shows the version before, through classes made from its schema. The **new** one is
-/// live, belongs to the block's thread, and shows the transaction's state; no opener ever gets it.
+/// The state of a running migration: the store's transaction, and the two realms whose objects the block sees. The
+/// **old** one is frozen and shows the version before, through classes made from its schema. The **new** one is live,
+/// belongs to the block's thread, and shows the transaction's state; no opener ever gets it.
 ///
-/// What the block keeps keeps this, so it lets everything go when the block has returned.
+/// Objects that the block has kept also keep this, so it releases everything when the block has returned.
 final class MigrationRun: @unchecked Sendable {
     private struct Running {
         let store: SharedStore
@@ -20,14 +20,14 @@ final class MigrationRun: @unchecked Sendable {
         var copies = MigrationCopies()
     }
     private let thread = currentThreadID()
-    // Used on the block's thread only. Old objects, which refer to this, may be read on others.
+    // Used on the block's thread only. Old objects, which refer to this, may be read on other threads.
     private var state: Running?
 
     init(
         store: SharedStore, transaction: WriteTransaction, plan: MigrationPlan, infos: [ClassInfo],
         configuration: Realm.Configuration, at callSite: CallSite
     ) throws(StoreError) {
-        // What the block captures may keep old objects, which must not keep the block in turn.
+        // The block may capture a variable that keeps old objects. If these kept the block, nothing would be freed.
         var configuration = configuration
         configuration.migrationBlock = nil
         let old = _RealmInstance(
@@ -54,8 +54,8 @@ final class MigrationRun: @unchecked Sendable {
             shared: store, configuration: configuration, schema: schema, scheduler: .current, pin: nil, at: callSite)
     }
 
-    /// Ends the realm of the new objects, and deletes what is left without a parent. The old objects can still be
-    /// read.
+    /// Ends the realm of the new objects, and deletes the objects that are left without a parent. The old objects can
+    /// still be read.
     func end() -> MigrationPlan {
         let running = running
         running.new.migrationEnds()
@@ -69,7 +69,7 @@ final class MigrationRun: @unchecked Sendable {
         return running.plan
     }
 
-    /// Stops the program on another thread, and after the block has returned.
+    /// The state of the run. Stops the program on another thread, and after the block has returned.
     private var running: Running {
         guard thread == currentThreadID() else {
             stopProgram("a migration was used on another thread than its block's.")
@@ -81,7 +81,7 @@ final class MigrationRun: @unchecked Sendable {
     var old: _RealmInstance { running.old }
     var new: _RealmInstance { running.new }
 
-    /// The run, if the caller is its block.
+    /// This run if the caller is on its block's thread and the block has not returned; otherwise nil.
     var ifRunningHere: MigrationRun? { thread == currentThreadID() && state != nil ? self : nil }
 
     /// The new form of an old object; nil if it was deleted, or if the realm does not have its class.
@@ -101,7 +101,7 @@ final class MigrationRun: @unchecked Sendable {
         return transaction.recordingDamage { transaction.table(binding.table).find(key) != nil }
     }
 
-    /// Ends early if damage is met, which the commit throws.
+    /// Calls `block` with each object of a class, old and new. Ends early if damage is met, which the commit throws.
     func enumerate(_ typeName: String, _ block: MigrationObjectEnumerateBlock) {
         let (old, new, transaction) = (running.old, running.new, running.transaction)
         guard let before = old.schema.table(named: typeName), let table = old.table(before) else { return }
@@ -133,12 +133,12 @@ final class MigrationRun: @unchecked Sendable {
         return old.schema.table(named: typeName) != nil
     }
 
-    /// Notes a copy that a parent gets of an object.
+    /// Notes that a parent gets a copy of an object.
     func noteCopy(_ copy: ObjectBase, of id: TableID, key: Int64) {
         if running.plan.becomingEmbedded.contains(id) { state?.copies.note(copy, of: id, key) }
     }
 
-    /// Notes that an object is a part of itself. False if its class does not become embedded.
+    /// Notes that an object contains itself. Returns false if its class does not become embedded.
     func noteSelfContaining(_ id: TableID, key: Int64) -> Bool {
         guard running.plan.becomingEmbedded.contains(id) else { return false }
         state?.plan.noteSelfContaining(id, key: key)
@@ -148,8 +148,8 @@ final class MigrationRun: @unchecked Sendable {
     /// Notes that an instance has got a row. It may be a copy that was noted.
     func noteRow(_ object: ObjectBase, in id: TableID, key: Int64) { state?.copies.locate(object, in: id, key) }
 
-    /// Lets objects of a class have the same primary key until the block has returned. Called when one is set, or
-    /// created with a key that is taken. O(objects), the first time.
+    /// Lets objects of a class have the same primary key until the block has returned. Called when a primary key is
+    /// set, or when an object is created with a key that is taken. O(objects), the first time.
     func freeKeys(of id: TableID) {
         let running = running
         guard running.transaction.resolvedSchema.schema[id].primaryKey != nil else { return }
@@ -157,7 +157,8 @@ final class MigrationRun: @unchecked Sendable {
         change(running.transaction) { stopProgram("the primary key of a class can't be freed: \($0).") }
     }
 
-    /// Gives the transaction the plan's schema. Damage that is met stays in the transaction, whose commit throws it.
+    /// Gives the transaction the plan's interim schema. Damage that is met stays in the transaction, whose commit
+    /// throws it.
     private func change(_ transaction: WriteTransaction, orStop stop: (String) -> Never) {
         guard let plan = state?.plan, !transaction.hasMetDamage else { return }
         do throws(StoreError) { try transaction.changeSchema(to: plan.interim) } catch {

@@ -1,11 +1,11 @@
 import FirnCore
 
-/// The objects of classes that a migration makes embedded which have no parent when its block has returned.
+/// The objects of classes that become embedded, if they have no parent when the block of the migration has returned.
 ///
-/// Until then these classes are ordinary, so nothing is deleted with its parent. Now the objects are deleted that an
-/// embedded class would have lost. These are objects whose copies have parents, copies that have no parent any more,
-/// and objects that have lost their last link in the block. All others stay: opening names them, and refuses the
-/// migration.
+/// Until then these classes are ordinary, so no object is deleted with its parent. Now those objects are deleted which
+/// would be gone if the class had been embedded from the start. These are objects whose copies have parents, copies
+/// that have no parent any more, and objects that have lost their last link in the block. All others stay: opening
+/// names them, and refuses the migration.
 struct Orphans {
     let transaction: WriteTransaction
     /// The schema that the store is to have.
@@ -14,8 +14,8 @@ struct Orphans {
     let tables: Set<TableID>
     let copies: MigrationCopies
 
-    /// Deletes them, and the objects that have no other parent than them. O(n log n) for the n objects of these
-    /// classes. If damage is met, the transaction throws it.
+    /// Deletes the orphans, and the objects that have only deleted parents. O(n log n) for the n objects of these
+    /// classes. If damage is met, the transaction's commit throws it.
     func delete() {
         transaction.recordingDamage {
             let owned = transaction.objects(of: tables, underOthersExcept: goes)
@@ -45,12 +45,12 @@ struct Orphans {
         return keys
     }
 
-    /// Whether an object goes.
+    /// Whether an object is to be deleted.
     ///
     /// - Parameter owned: the objects to which a chain of links leads from an object of another class.
     private func isOrphan(_ id: TableID, _ key: Int64, owned: [TableID: Set<Int64>]) -> Bool {
         if owned[id]?.contains(key) ?? false { return false }
-        // It would leave nil in the mixed value.
+        // Deleting the object would leave nil in the mixed value that links to it.
         guard transaction.mixedSources(of: key, in: id).isEmpty else { return false }
         // Only a copy can be new: an object of such a class can't be created by itself.
         guard transaction.base.snapshot.table(id).find(key) != nil else { return true }
@@ -58,7 +58,7 @@ struct Orphans {
         return !isLinked(id, key, except: { _, _ in false }) && hadParent(id, key)
     }
 
-    /// Whether a property is removed with the migration, so that nothing is linked to by it in the end.
+    /// Whether the migration removes a property, so that its links do not count.
     private func goes(_ table: TableID, _ column: Int) -> Bool {
         final[table].isRemoved || final[table].columns[column].isRemoved
     }
@@ -71,12 +71,12 @@ struct Orphans {
         }
     }
 
-    /// Whether an object whose parent was deleted is there, and has no other one.
+    /// Whether an object whose parent was deleted still exists and has no other parent.
     private func isLeft(_ id: TableID, _ key: Int64) -> Bool {
         transaction.table(id).find(key) != nil && !isLinked(id, key, except: goes)
     }
 
-    /// Whether a property links to an object. The links of some columns may not count.
+    /// Whether any property links to an object. The columns for which `isIgnored` returns true do not count.
     private func isLinked(_ id: TableID, _ key: Int64, except isIgnored: (TableID, Int) -> Bool) -> Bool {
         transaction.resolvedSchema.links(to: id).contains { link in
             !isIgnored(link.table, link.column) && transaction.table(link.table).sourceCount(of: key, link.column) > 0

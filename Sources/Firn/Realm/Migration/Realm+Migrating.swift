@@ -12,7 +12,7 @@ extension Realm {
     /// that may be blocked while the application shows that it is busy. May be called on any thread. Costs what opening
     /// and the `migrationBlock` cost.
     ///
-    /// - Throws: `Realm.Error`: `.alreadyOpen` if this process has the store open; otherwise as
+    /// - Throws: `Realm.Error`: `.alreadyOpen` if this process has the store open, and the errors of
     ///   `init(configuration:queue:file:line:)`.
     public static func performMigration(
         for configuration: Configuration = .defaultConfiguration, file: StaticString = #fileID, line: UInt = #line
@@ -39,9 +39,9 @@ extension Realm {
 /// - Parameter fileURL: the store's folder.
 /// - Parameter encryptionKey: must be nil; encryption does not exist yet.
 /// - Throws: `Realm.Error` with one of these codes:
-///   - `.invalidDatabase`: there is no store, or it is damaged, or it is something else.
+/// - `.invalidDatabase`: there is no store, it is damaged, or the path leads to something else.
 ///   - `.unsupportedFeature`: there is a key.
-///   - `.invalidInput`: the URL is not a file's.
+/// - `.invalidInput`: the URL is not a file URL.
 ///   - `.filePermissionDenied` and other codes: the file system refuses.
 public func schemaVersionAtURL(_ fileURL: URL, encryptionKey: Data? = nil) throws -> UInt64 {
     if encryptionKey != nil {
@@ -51,7 +51,7 @@ public func schemaVersionAtURL(_ fileURL: URL, encryptionKey: Data? = nil) throw
     do { return try SharedStore.examining(fileURL) { $0.schema.version } } catch let error as Realm.Error
         where error.code == .fileNotFound
     {
-        // RealmSwift's code for this function alone.
+        // RealmSwift throws this code for a missing file in this function alone.
         throw Realm.Error(.invalidDatabase, error.message, fileURL: fileURL)
     }
 }

@@ -1,8 +1,8 @@
 import FirnCore
 import FirnStorage
 
-/// How a store is brought to the classes that it is opened with. Their tables are added, or the store is migrated, with
-/// a migration block if there is one.
+/// Adapts a store to the classes that it is opened with: adds their tables, or migrates the store, with the migration
+/// block if there is one.
 extension SharedStore {
     /// The error for classes and a store that do not fit each other.
     func mismatch(_ heading: String, lines: [String], configuration: Realm.Configuration) -> Realm.Error {
@@ -11,13 +11,14 @@ extension SharedStore {
             fileURL: configuration.fileURL)
     }
 
-    /// A schema that the store had in an era.
+    /// A schema that the store had in an era (`Instances.era`): an era ends with each migration that no open realm
+    /// survives.
     struct FoundSchema {
         let schema: StoreSchema
         let era: Int
     }
 
-    /// Brings the store to the classes. If somebody else changes the schema meanwhile, it starts again.
+    /// Adapts the store to the classes. Starts again if another thread or process changes the schema meanwhile.
     func migrate(
         _ infos: [ClassInfo], configuration: Realm.Configuration, scheduler: Scheduler, at callSite: CallSite
     ) throws -> FoundSchema {
@@ -33,7 +34,7 @@ extension SharedStore {
         }
     }
 
-    /// Nil if the schema had changed by the time this process could write.
+    /// One attempt of `migrate`. Returns nil if the schema had changed before this process could write.
     private func migrate(
         _ infos: [ClassInfo], configuration: Realm.Configuration, scheduler: Scheduler, from found: FoundSchema,
         at callSite: CallSite
@@ -42,7 +43,7 @@ extension SharedStore {
         let isNew = current.tables.isEmpty
         let plan = SchemaPlan(infos, version: configuration.schemaVersion, on: current)
         if !isNew, configuration.deleteRealmIfMigrationNeeded, plan.needsMigration(to: configuration.schemaVersion) {
-            // For these classes nothing is deleted.
+            // Nothing is deleted for classes that can't be stored.
             if let fault = SchemaPlan.limitFault(of: infos) {
                 throw mismatch("The classes can't be stored:", lines: [fault.text], configuration: configuration)
             }
@@ -64,7 +65,7 @@ extension SharedStore {
         }
         guard plan.changesAnything else { return found }
         if configuration.readOnly {
-            // Indexes only affect speed; a class that the store lacks does not.
+            // A missing index only makes reading slower, but a missing class or property can't be read.
             guard infos.allSatisfy({ current.table(named: $0.name) != nil }), plan.differences.isEmpty else {
                 throw mismatch(
                     "The store does not have all of these classes and their properties, and a read-only realm can't add them:",
@@ -105,7 +106,8 @@ extension SharedStore {
         return FoundSchema(schema: changed, era: era)
     }
 
-    /// Why the store can't be migrated while other processes have it open, which could not go on; nil if it can.
+    /// The error if other processes have the store open and could not go on after the migration; nil if there is no
+    /// such process.
     private func otherProcessError(_ difference: String?, _ configuration: Realm.Configuration) -> Realm.Error? {
         guard let difference, let other = store.otherProcesses.first else { return nil }
         return Realm.Error(
@@ -114,8 +116,8 @@ extension SharedStore {
             fileURL: configuration.fileURL)
     }
 
-    /// Changes the schema, with a migration block if there is one. Returns the schema that the store has then; nil if
-    /// it had changed by the time this process could write.
+    /// Changes the schema, with a migration block if there is one. Returns the store's new schema; nil if the schema
+    /// had changed before this process could write.
     private func change(
         _ plan: SchemaPlan, infos: [ClassInfo], from current: StoreSchema, block: MigrationBlock?,
         configuration: Realm.Configuration, at callSite: CallSite
@@ -142,13 +144,14 @@ extension SharedStore {
                     faults = transaction.recordingDamage { SchemaPlan.objectFaults(in: transaction, from: current) }
                 }
             } catch {
-                // What the block has kept may keep the transaction, which must not keep the write lock.
+                // Objects that the block has kept may keep the transaction in memory, but it must not keep the write
+                // lock.
                 transaction.cancel()
                 throw error
             }
-            // The commit throws the damage that was met.
+            // After damage the faults mean nothing, and the commit throws the damage.
             if transaction.hasMetDamage { faults = [] }
-            // The block may have changed more than was known when it began.
+            // The block may have made changes that were not known when it began.
             refusal = otherProcessError(schema.breaks(current), configuration)
             if faults.isEmpty, refusal == nil { try transaction.commit() } else { transaction.cancel() }
         } catch {
@@ -163,7 +166,7 @@ extension SharedStore {
         return schema
     }
 
-    /// Runs a migration block in a transaction. Returns which schema the store is to have then.
+    /// Runs a migration block in a transaction. Returns the plan, with the schema that the store is to have.
     private func run(
         _ block: MigrationBlock, transaction: WriteTransaction, infos: [ClassInfo], from current: StoreSchema,
         configuration: Realm.Configuration, at callSite: CallSite
@@ -178,7 +181,7 @@ extension SharedStore {
 
     // MARK: Migrations that no open realm survives
 
-    /// Waits for a migration that another thread makes.
+    /// Waits for a migration that another thread runs.
     func waitForMigration(_ configuration: Realm.Configuration) throws {
         while let migration = instances.withLock({ $0.migration }) {
             guard migration.thread != currentThreadID() else {
@@ -191,8 +194,9 @@ extension SharedStore {
         }
     }
 
-    /// Begins a migration that removes or changes something. No realm or object of this process could go on with that:
-    /// accessors read rows as their classes were when the realm was opened. Until it ends, no realm is opened.
+    /// Begins a migration that removes or changes something. Throws if this process has realms or objects of the store.
+    /// They could not go on, because accessors read rows as their classes were when the realm was opened. No realm is
+    /// opened until the migration ends.
     private func beginMigration(_ difference: String, _ configuration: Realm.Configuration) throws -> Opening {
         let own = Opening()
         while true {
@@ -200,7 +204,7 @@ extension SharedStore {
             var met: [_RealmInstance] = []
             let begun: Bool? = instances.withLock { instances in
                 met = instances.all()
-                // The realm of a thread that has ended can only be released.
+                // A realm whose thread has ended can only be released, so it does not prevent the migration.
                 guard met.allSatisfy({ $0.hasEnded.load(ordering: .acquiring) }) else { return nil }
                 guard instances.migration == nil else { return false }
                 instances.migration = own

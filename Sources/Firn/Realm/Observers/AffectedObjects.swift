@@ -4,11 +4,11 @@ import FirnStorage
 
 /// Finds the objects of a class that a change affects: along key paths, or through any links up to four deep.
 ///
-/// It goes backwards from the changed objects, so it costs the number of changed objects and of the rows that link to
-/// them.
+/// It follows links backwards from the changed objects, so its cost depends on the number of changed objects and of the
+/// rows that link to them.
 struct AffectedObjects {
     let summary: ChangeSummary
-    /// The version that the summary begins from. `snapshot` is the version that it leads to.
+    /// The version that the summary begins from. The summary ends with the version of `snapshot`.
     let old: Snapshot
     let snapshot: Snapshot
 
@@ -83,7 +83,8 @@ struct AffectedObjects {
                 let assigned = modified(origin, column)
                 let changed = assigned.union(reached).union(summary.tables[origin]?.inserted ?? [])
                 insertTargets(of: changed, origin, column, in: snapshot, into: &here)
-                // If its link was set, or if it was deleted, it also affects the objects that it linked to before.
+                // A linking object whose link was set, or that was deleted, also affects the objects that it linked to
+                // before.
                 let before = assigned.union(summary.tables[origin]?.deleted ?? [])
                 insertTargets(of: before, origin, column, in: old, into: &here)
             }

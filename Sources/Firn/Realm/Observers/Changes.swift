@@ -4,7 +4,8 @@ public import Foundation
 public enum ObjectChange<T> {
     /// Never passed. It exists so that programs written for RealmSwift compile.
     case error(_ error: NSError)
-    /// Properties were assigned, even if to the value that they had. They are in the order of the class.
+    /// Properties were assigned, some perhaps to the value that they already had. They are listed in the order of the
+    /// class.
     case change(_ object: T, _ properties: [PropertyChange])
     /// The object was deleted. The block is not called again.
     case deleted
@@ -33,10 +34,10 @@ public enum RealmCollectionChange<CollectionType> {
     ///
     /// Deletions and modifications are indices in the collection as it was at the last call. If `withoutNotifying` has
     /// hidden versions since, they are indices in the last of these. Insertions are indices in the collection passed
-    /// now. Each list ascends. An element that moved is both deleted and inserted, unless its neighbours are the same
-    /// again. In some collections, such as a sorted list, elements may occur several times and the edits are not known.
-    /// There, more than 512 deletions and insertions are not computed one by one: everything between the equal ends is
-    /// deleted and inserted.
+    /// now. Each list is in ascending order. An element that moved is both deleted and inserted, unless it has the same
+    /// neighbours again. In some collections, such as a sorted list, elements may occur several times and the edits are
+    /// not known. There, more than 512 deletions and insertions are not computed one by one: everything between the
+    /// equal beginning and the equal end is deleted and inserted.
     case update(CollectionType, deletions: [Int], insertions: [Int], modifications: [Int])
     /// Never passed. It exists so that programs written for RealmSwift compile.
     case error(Swift.Error)
@@ -66,13 +67,13 @@ public enum RealmMapChange<Collection: RealmKeyedCollection> {
 public enum SectionedResultsChange<Collection> {
     /// The first call: the sections are ready.
     case initial(Collection)
-    /// Elements were inserted, deleted or modified, or went to another section.
+    /// Elements were inserted, deleted or modified, or moved to another section.
     ///
     /// Deletions and modifications are index paths in the sections as they were at the last call. Insertions are index
-    /// paths in the sections passed now. Each list ascends. The elements of sections that are inserted or deleted are
-    /// among them. `sectionsToDelete` has the old indices of the sections that are gone, `sectionsToInsert` the new
-    /// indices of the new sections. A section that moves among the others is in both. An observer of one section is
-    /// shown what concerns it.
+    /// paths in the sections passed now. Each list is in ascending order. The elements of sections that are inserted or
+    /// deleted are among them. `sectionsToDelete` has the old indices of the sections that are gone, `sectionsToInsert`
+    /// the new indices of the new sections. A section that moves among the others is in both. An observer of one
+    /// section is shown only what concerns that section.
     case update(
         Collection, deletions: [IndexPath], insertions: [IndexPath], modifications: [IndexPath],
         sectionsToInsert: IndexSet, sectionsToDelete: IndexSet)
@@ -81,7 +82,7 @@ public enum SectionedResultsChange<Collection> {
 /// The other name of `SectionedResultsChange`.
 public typealias RealmSectionedResultsChange<Collection> = SectionedResultsChange<Collection>
 
-/// What `Realm.observe(_:)` calls: with what happened to the realm, and the realm.
+/// The block of `Realm.observe(_:)`, which is called with what happened to the realm, and with the realm.
 public typealias NotificationBlock = (_ notification: Realm.Notification, _ realm: Realm) -> Void
 
 extension Realm {

@@ -14,8 +14,8 @@ import FirnStorage
 /// Releasing it, or `invalidate()`, ends the calls. Either may be done on any thread. The observer then holds no
 /// version any more.
 ///
-/// A token that a program makes itself, as a test does in place of an observer's, keeps nothing active. A subclass may
-/// override `invalidate()`; observers return tokens of this class itself.
+/// A token that a program makes itself keeps nothing active; a test may use it in place of an observer's token. A
+/// subclass may override `invalidate()`; observers return tokens of this class itself.
 open class NotificationToken: @unchecked Sendable {
     // Unchecked because the observer belongs to its realm's thread. The token only holds it, under the lock.
     private struct State {
@@ -24,10 +24,11 @@ open class NotificationToken: @unchecked Sendable {
     }
     private let state = Guarded(.innermost, State())
 
-    /// A token of no observer, such as a test hands out. `invalidate()` returns true the first time.
+    /// A token without an observer, for tests. `invalidate()` returns true the first time.
     public init() {}
 
-    // Not `invalidate()`, which a subclass may override: its own properties are gone here.
+    // `invalidate()` is not called here, because a subclass may override it, and the subclass's properties are gone by
+    // now.
     deinit { end() }
 
     /// Ends the calls, and releases the version that the observer holds. Returns false if they had already ended. O(1).
@@ -38,7 +39,7 @@ open class NotificationToken: @unchecked Sendable {
     @discardableResult
     open func invalidate() -> Bool { end() }
 
-    /// What `invalidate()` does.
+    /// The work of `invalidate()`, which a subclass can't override.
     @discardableResult
     private func end() -> Bool {
         // The observer is released outside of the lock, because it may hold the last reference to its realm.

@@ -2,11 +2,11 @@ import FirnCore
 import Observation
 import Synchronization
 
-/// Tells Swift's Observation framework which properties of managed objects are read, and which have changed: for
+/// Reports to Swift's Observation framework which properties of managed objects are read, and which have changed: for
 /// classes that are declared `Observable`.
 ///
-/// The rows of such a class's accessors never count as located (`_Row.unlocated`). So each read takes the way on which
-/// a row is found again, and passes here. Other classes pay nothing.
+/// The rows of such a class's accessors never count as located (`_Row.unlocated`). So each read calls the code that
+/// finds a row again, which reports the read to this tracker. Other classes pay nothing.
 ///
 /// A realm makes its tracker at the first read within `withObservationTracking`. It belongs to the realm, and to the
 /// realm's thread, queue or actor, and does not keep the realm alive.
@@ -15,16 +15,16 @@ final class PropertyTracker: Observable {
     private let token = NotificationToken()
     private let probe = Probe()
     private let probePath: KeyPath<PropertyTracker, Void>
-    /// The properties that were read and have not changed since, by table and object key. A read that nobody waits for
-    /// any more stays here until the property changes.
+    /// The properties that were read and have not changed since, by table and object key. A property stays here until
+    /// it changes, even if the application no longer observes it.
     private var tracked: [TableID: [Int64: Set<Int>]] = [:]
-    /// The same of backlinks, by table and property.
+    /// The backlinks that were read and have not changed since, by table and property.
     private var trackedBacklinks: [TableID: [Int: Set<Int64>]] = [:]
     /// Cells that were read in a transaction, or while the realm showed another version than `version`. Whether they
     /// changed in between is not known, so they count as changed at the next version, and when the transaction is
     /// undone.
     private var early: Set<Cell> = []
-    /// The version that changes count from.
+    /// The version after which changes are reported.
     private var version: UInt64
 
     private init(_ version: UInt64) {
@@ -32,7 +32,7 @@ final class PropertyTracker: Observable {
         probePath = \PropertyTracker.[probe: probe]
     }
 
-    // A key path names what is tracked. Nothing is ever read by one.
+    // The key paths of these subscripts identify what is tracked. They are never used to read a value.
     private subscript(probe _: Probe) -> Void { () }
     private subscript(cell _: Cell) -> Void { () }
 
@@ -69,7 +69,8 @@ final class PropertyTracker: Observable {
         guard !realm.isFrozen, !realm.isInTransaction, !realm.configuration.readOnly, realm.migration == nil,
             realm.scheduler?.canDeliver ?? false
         else { return }
-        // Nothing waits here: for a commit that is on its way to the disk, changes count from the version before it.
+        // A read must not wait for a commit that is on its way to the disk. So if the realm shows such a commit,
+        // changes are reported from the published version on.
         let shown = realm.shownPin
         let pin = realm.isAhead ? realm.store.pin(at: shown.callSite) : shown.again(at: shown.callSite)
         let tracker = PropertyTracker(pin.version)
@@ -92,7 +93,7 @@ final class PropertyTracker: Observable {
         registrar.access(self, keyPath: \.[cell: cell])
     }
 
-    /// Tells the framework what has changed. Costs what has changed.
+    /// Reports changes to the framework. O(changes).
     fileprivate func changed(_ summary: ChangeSummary, from old: Pin, to new: Pin, in realm: _RealmInstance) {
         version = new.version
         var cells = early
@@ -120,8 +121,8 @@ final class PropertyTracker: Observable {
         for cell in cells { registrar.withMutation(of: self, keyPath: \.[cell: cell]) {} }
     }
 
-    /// Tells the framework that what was read of a state which no version has is gone. A transaction was undone, or a
-    /// commit that was shown already has failed.
+    /// Reports to the framework that the cells in `early` have changed. The state that they were read in is gone,
+    /// because a transaction was undone, or because a commit that was already shown has failed.
     func undone() {
         let cells = early
         early = []
@@ -148,7 +149,7 @@ final class PropertyTracker: Observable {
     }
 }
 
-/// What tells a tracker of new versions.
+/// The subscription by which a tracker learns of new versions.
 private final class TrackingSubscription: DataSubscription {
     private unowned let tracker: PropertyTracker
 

@@ -26,8 +26,8 @@ extension _RealmInstance {
         }
     }
 
-    /// Notifies realm observers of a version that the realm shows but has not announced: cancelling a transaction has
-    /// advanced the realm to it.
+    /// Notifies realm observers of the version shown, if they have not been notified of it: cancelling a transaction
+    /// may have advanced the realm.
     private func announce() {
         guard let pin, pin.version > observers.announcedVersion, !isAhead else { return }
         observers.noteAnnounced(pin.version)
@@ -38,8 +38,8 @@ extension _RealmInstance {
     @discardableResult
     func refresh(at site: CallSite) -> Bool {
         guard mayRefresh else { return false }
-        // If other processes have written something that can't be shown here, `tryRefresh()` throws it, and so do the
-        // next write and the next opening.
+        // Changes of other processes that can't be shown here are ignored. `tryRefresh()`, the next write and the next
+        // opening throw an error for them.
         ignoringError { () throws(StoreError) in try store.catchUp() }
         return beginOrAdvance(at: site)
     }
@@ -47,15 +47,15 @@ extension _RealmInstance {
     /// Whether a refresh does anything.
     var mayRefresh: Bool { !isFrozen && !isInTransaction && !observers.isDelivering }
 
-    /// As `refresh`, but throws if other processes have written something that can't be shown here.
+    /// Does what `refresh` does, but throws if other processes have written something that can't be shown here.
     func tryRefresh(at site: CallSite) throws -> Bool {
         guard mayRefresh else { return false }
         try withStore { store throws(StoreError) in try store.catchUp() }
         return beginOrAdvance(at: site)
     }
 
-    /// Advances. A realm that has read nothing yet shows the newest version from now on. That is what the caller asks
-    /// for, and not what is newest at the first read.
+    /// Advances. If the realm has read nothing yet, it shows the version that is newest now, as the caller expects, and
+    /// not the one that is newest at its first read.
     func beginOrAdvance(at site: CallSite) -> Bool {
         guard pin == nil else { return advance(at: site) }
         show(at: site)
@@ -77,13 +77,13 @@ extension _RealmInstance {
         return moved
     }
 
-    /// Shows observers what is due, first calls included, because the realm begins a write. Otherwise a first call
-    /// after it would contain what it has changed, and its observer would not learn what that was.
+    /// Shows observers what is due, first calls included, because the realm begins a write. A first call after the
+    /// write would include its changes, and the observer would not learn which they were.
     func showBeforeWrite(at site: CallSite) {
         showForObservers(at: site)
         advance(at: site, mayBegin: true)
-        // A block may have added an observer, whose first call is due as well. Blocks that always add another one would
-        // never end, so some of those wait for the next turn.
+        // A block may have added an observer, whose first call is due as well. Blocks may go on adding observers
+        // without end, so after 16 rounds the others wait for the next turn.
         if observers.hasNone { return }
         for _ in 0..<16 {
             guard !isInTransaction, !isAhead, observers.active.contains(where: \.awaitsFirstCall) else { break }
@@ -91,15 +91,15 @@ extension _RealmInstance {
         }
     }
 
-    /// After `invalidate()` the realm shows nothing, but observers go on: shows the newest version if there are any.
+    /// Shows the newest version if the realm shows none, as after `invalidate()`, and has observers, which continue.
     private func showForObservers(at site: CallSite) {
         if pin == nil, !observers.isEmpty { show(newestPin(at: site)) }
     }
 
     @discardableResult
     private func moveToNewest(at site: CallSite) -> Bool {
-        // A realm that has read nothing yet has nothing to advance from. Its first read takes the newest version.
-        // Only the number is kept, since a second reference to the pin would prevent it from being moved.
+        // A realm that has read nothing yet has nothing to advance from. Its first read shows the newest version. Only
+        // the number is kept, since a second reference to the pin would prevent it from being moved.
         guard let shown = pin?.version, store.publishedVersion > shown else {
             moveToEqual()
             return false
@@ -124,8 +124,8 @@ extension _RealmInstance {
         if observers.hasNone, !observers.hasOwnChanges { return }
         observers.delivering {
             for subscription in observers.active {
-                // A block may have begun a write. The other observers are called when it has ended. If it has committed
-                // asynchronously, they are called at the turn when that is published.
+                // A block may have begun a write. The other observers are called when that write has ended. If the
+                // write was committed asynchronously, they are called at the turn after it is published.
                 if isInTransaction || isAhead {
                     observers.isTurnDue = observers.isTurnDue || isInTransaction
                     break
@@ -171,8 +171,8 @@ extension _RealmInstance {
                 for token in tokens { (token.observer as? DataSubscription)?.skip(own, from: base) }
             }
         }
-        // A realm observer learns that something changed, not what, so it can't be notified of another writer's part
-        // alone.
+        // A realm observer learns only that something has changed. So if another writer has changed something too, the
+        // tokens' observers are notified as well.
         let hasOthers = base.version > observers.announcedVersion || pin.version > committed.number
         // Another thread may have published the version, and may not have woken this realm yet. Observers must have
         // been called before the caller's next work on its run loop or queue.
@@ -203,7 +203,7 @@ extension _RealmInstance {
     }
 
     /// The version that a new observer begins from, and the cursor that keeps the change summaries of all later
-    /// versions. They are kept for the observer from now on. Stops the program as `pinForObserving` does.
+    /// versions. From now on they are kept for the observer. Stops the program as `pinForObserving` does.
     func startObserving(at site: CallSite) -> SubscriptionStart {
         let pin = pinForObserving(at: site)
         return SubscriptionStart(pin: pin, cursor: store.makeChangeCursor(after: pin.version))
@@ -220,8 +220,8 @@ extension _RealmInstance {
 
     /// Runs `body` on a queue, with the queue's instance of this store, for an observer that was made in this realm.
     ///
-    /// If this realm is the queue's own, it runs at once. Otherwise a write that this realm begins now would come
-    /// before the observer's first call.
+    /// If this realm is the queue's own, `body` runs at once. If `body` ran later, a write that this realm begins now
+    /// would come before the observer's first call.
     func onQueue(_ queue: Scheduler, from start: SubscriptionStart, _ body: @escaping (_RealmInstance) -> Void) {
         if scheduler?.key == queue.key { return body(self) }
         nonisolated(unsafe) let body = body
@@ -232,8 +232,8 @@ extension _RealmInstance {
         }
     }
 
-    /// Makes sure that this realm can begin an observer that was made in another realm. If this realm shows an older
-    /// version than that realm showed, it advances, because it may not do so by itself.
+    /// Prepares this realm for an observer that was made in another realm. If this realm shows an older version than
+    /// that realm showed, it advances, because it may not do so by itself.
     func catchUp(with start: SubscriptionStart) {
         if let pin, pin.version < start.pin.version, !isInTransaction { advance(at: openedAt) }
     }
@@ -242,9 +242,9 @@ extension _RealmInstance {
     func add(_ subscription: DataSubscription, _ token: NotificationToken) {
         guard token.keep(subscription) else { return }
         observers.add(subscription, token)
-        // A queue's or actor's realm may have been opened only for the observer. It goes on from the observer's first
-        // version. An observer that was made in a transaction may begin from a version that is not published yet,
-        // which no other realm shows.
+        // A queue's or actor's realm may have been opened only for the observer. It then shows the observer's first
+        // version. An observer that was made in a transaction may begin from a version that is not published yet, which
+        // no other realm shows.
         if pin == nil {
             let last = subscription.last
             show(last.version > store.publishedVersion ? store.pin(at: last.callSite) : last.again(at: last.callSite))
@@ -252,8 +252,8 @@ extension _RealmInstance {
         observers.wake()
     }
 
-    /// Adds an observer of the realm itself. It holds no version, because it learns that there is one, not what
-    /// changed. But the realm must show one, or it would have nothing to advance from.
+    /// Adds an observer of the realm itself. It holds no version, because it learns only that something has changed.
+    /// But the realm must show a version, or it would have nothing to advance from.
     func add(_ subscription: RealmSubscription, _ token: NotificationToken, at site: CallSite) {
         let pin = pinForObserving(at: site)
         if observers.realmObservers.isEmpty { observers.noteAnnounced(pin.version) }
@@ -277,8 +277,9 @@ extension Realm {
     /// - at the beginning of a write;
     /// - at a turn of the run loop, queue or actor.
     ///
-    /// There is no first call. On a thread without a run loop only the thread's own calls lead to one. If `autorefresh`
-    /// is off, the block is also called with `.refreshRequired` when there is newer data to refresh to.
+    /// There is no first call. On a thread without a run loop the block is called only within the thread's own calls.
+    /// If `autorefresh` is off, the block is also called with `.refreshRequired` when there is newer data to refresh
+    /// to.
     ///
     /// Cost: O(1) for each commit. The block learns that something changed, not what, so the observer holds no version
     /// and nothing is compared.

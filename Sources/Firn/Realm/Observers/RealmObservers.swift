@@ -1,7 +1,7 @@
 import FirnCore
 import FirnStorage
 
-/// The observers of a realm, and what they know already. Belongs to the realm's thread, queue or actor.
+/// The observers of a realm, and the versions that they know of. Belongs to the realm's thread, queue or actor.
 final class RealmObservers {
     private struct Entry<Kind: Subscription> {
         weak var subscription: Kind?
@@ -9,15 +9,15 @@ final class RealmObservers {
     }
     @exclusivity(unchecked) private var entries: [Entry<DataSubscription>] = []
     @exclusivity(unchecked) private var realmEntries: [Entry<RealmSubscription>] = []
-    /// Tells Swift's Observation framework what is read and what changes; nil until something is tracked.
+    /// Reports to Swift's Observation framework what is read and what changes; nil until something is tracked.
     var propertyTracker: PropertyTracker?
     /// The newest version that realm observers know of.
     @exclusivity(unchecked) private(set) var announcedVersion: UInt64 = 0
-    /// What the realm itself changed, as long as an observer that wants old values has not been called for it.
+    /// The realm's own changes for which an observer that wants old values has not been called yet.
     @exclusivity(unchecked) private var ownChanges: [(version: UInt64, changes: ChangeSummary)] = []
     /// Whether blocks are being called with changes.
     private(set) var isDelivering = false
-    /// Whether a turn is due again: it fell into a transaction, or found an observer at work.
+    /// Whether a turn is due at the next `wakeIfDue()`, for example because a transaction prevented the last one.
     @exclusivity(unchecked) var isTurnDue = false
     private var waker: RealmWaker?
     private var listener: Store.Listener?
@@ -32,7 +32,8 @@ final class RealmObservers {
 
     var isEmpty: Bool { active.isEmpty && realmObservers.isEmpty }
 
-    /// Whether no observer is listed, not even one that has ended. Each commit and each refresh asks.
+    /// Whether no observer is listed, not even one that has ended. It is cheap, because each commit and each refresh
+    /// reads it.
     var hasNone: Bool { entries.isEmpty && realmEntries.isEmpty }
 
     /// Whether any observer wants old values, so that the realm has to remember which changes are its own.
@@ -59,7 +60,8 @@ final class RealmObservers {
 
     /// The entries' observers that are still active; the others are removed from the list.
     private static func active<Kind>(_ entries: inout [Entry<Kind>]) -> [Kind] {
-        // They are released last: if that ends one, its block's captures may add another to the list.
+        // The observers are released last, because the release may run a `deinit` of the application that adds another
+        // observer to the list.
         let all = entries.map(\.subscription)
         let isActive = all.map { $0?.isActive ?? false }
         let active = zip(all, isActive).compactMap { $1 ? $0 : nil }
@@ -89,13 +91,13 @@ final class RealmObservers {
         listener = store.onPublish { _ in waker.wake() }
     }
 
-    /// Makes the store wake the realm no longer. Nor does `wake`.
+    /// From now on, neither a published version nor `wake()` wakes the realm.
     func stopListening() {
         listener = nil
         waker = nil
     }
 
-    /// Makes the realm's thread, queue or actor show observers what is due, at its next turn.
+    /// Schedules a turn of the realm, which shows observers what is due.
     func wake() { waker?.wake() }
 
     /// Wakes the realm if a turn was skipped.
@@ -115,19 +117,19 @@ final class RealmObservers {
 
     // MARK: What observers know
 
-    /// Realm observers know of a version.
+    /// Notes that realm observers know of a version.
     func noteAnnounced(_ version: UInt64) { announcedVersion = max(announcedVersion, version) }
 
-    /// Realm observers know of no version after this one.
+    /// Notes that realm observers know of no version after this one.
     func forgetAnnounced(after version: UInt64) { announcedVersion = min(announcedVersion, version) }
 
-    /// Remembers what the realm itself changed, if an observer wants old values.
+    /// Remembers the realm's own changes in a commit, if an observer wants old values.
     func keepOwnChanges(of own: Pin, from base: Pin) {
         guard let observer = active.first(where: \.wantsOldValues) else { return }
         ownChanges.append((own.version, observer.cursor.changes(from: base, to: own)))
     }
 
-    /// Whether anything is remembered of what the realm itself changed.
+    /// Whether any of the realm's own changes are remembered.
     var hasOwnChanges: Bool { !ownChanges.isEmpty }
 
     /// Whether the realm itself changed a property after one version, up to and including another.
@@ -140,13 +142,13 @@ final class RealmObservers {
         }
     }
 
-    /// Forgets what the realm changed, as far as all observers that want old values have been called for it.
+    /// Forgets the realm's own changes for which all observers that want old values have been called.
     func forgetShownOwnChanges() {
         if ownChanges.isEmpty { return }
         let oldest = active.filter(\.wantsOldValues).map(\.last.version).min() ?? .max
         ownChanges.removeAll { $0.version <= oldest }
     }
 
-    /// Forgets what the realm changed after a version, which is the newest that exists.
+    /// Forgets the realm's own changes after a version. The commits after it have failed.
     func forgetOwnChanges(after version: UInt64) { ownChanges.removeAll { $0.version > version } }
 }

@@ -8,10 +8,10 @@ final class RealmWaker: @unchecked Sendable {
     private let scheduler: Scheduler
     private let turn = Turn()
 
-    /// Whether a turn is scheduled. All that the scheduled work holds, which may be listed for longer than there is a
-    /// realm.
+    /// Whether a turn is scheduled. The scheduled work retains nothing but this, because it may stay listed after the
+    /// realm is gone.
     private final class Turn: Sendable {
-        // Atomic. One turn handles all versions that were published before it.
+        // Atomic, because any thread may publish. One turn handles all versions that were published before it.
         let isScheduled = Atomic<Bool>(false)
     }
 

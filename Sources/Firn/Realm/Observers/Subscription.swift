@@ -8,12 +8,12 @@ import Synchronization
 /// Its token holds it; its realm has only a weak reference to it.
 class Subscription {
     unowned let realm: _RealmInstance
-    /// The realm, unless the realm itself holds the observer.
+    /// Keeps the realm alive; nil if the realm itself holds the observer.
     private let keptRealm: _RealmInstance?
     // Atomic: a token may be released on any thread.
     private let hasEnded = Atomic<Bool>(false)
-    /// Wakes who waits for changes (`AwaitedChanges`); nil for an observer with a block. Set before anybody else knows
-    /// the observer. May be called on any thread.
+    /// Wakes the task that waits for changes (`AwaitedChanges`); nil for an observer with a block. Set before any other
+    /// code can use the observer. May be called on any thread.
     var wake: (@Sendable () -> Void)?
 
     init(_ realm: _RealmInstance, keepsRealm: Bool = true) {
@@ -36,17 +36,17 @@ struct SubscriptionStart: Sendable {
     let cursor: ChangeCursor
 }
 
-/// An observer of data. It knows the version that it was last shown, and how to show the next one. It pins that
-/// version, on behalf of the call that made it.
+/// An observer of data. It knows the version that it was last shown, and how to show the next one. It pins the version
+/// shown last, with the call site of the call that made the observer.
 class DataSubscription: Subscription {
     /// What an active observer holds until it ends.
     private struct Progress {
         /// The version that was shown last.
         var last: Pin
-        /// Keeps the change summaries of the versions after it.
+        /// Keeps the change summaries of the versions after `last`.
         let cursor: ChangeCursor
-        /// Versions that are not shown, oldest first, each with the version before it. Kept only while there is
-        /// something to show before them.
+        /// The realm's own commits that are hidden from this observer (`withoutNotifying`), oldest first, each with the
+        /// version before it. An entry is kept only while an earlier version is still to be shown.
         var hidden: [(base: Pin, committed: Pin)] = []
     }
     /// Nil once there is nothing more to show.
@@ -54,9 +54,10 @@ class DataSubscription: Subscription {
     private var isRunning = false
     private var isPulled = false
     private var isDueAgain = false
-    /// Whether it is to be shown the state that it begins from, at the next turn.
+    /// Whether the observer is to be shown the state that it begins from, at the next turn.
     var wantsInitial: Bool { false }
-    /// Whether its block is to be called with that state. Changes that are awaited are only pulled.
+    /// Whether its block is to be called with that state. False if changes are awaited, since these are only shown by
+    /// `pull`.
     var awaitsFirstCall: Bool { wantsInitial && wake == nil }
 
     init(_ realm: _RealmInstance, from start: SubscriptionStart, keepsRealm: Bool = true) {
@@ -73,7 +74,7 @@ class DataSubscription: Subscription {
     var last: Pin { current.last }
     var cursor: ChangeCursor { current.cursor }
 
-    /// Moves the version shown last to the tree with which a compaction has replaced the old one.
+    /// Moves the pin of the version shown last to the tree by which a compaction has replaced the old one.
     func moveToEqual(_ pin: Pin) {
         guard let progress, progress.last.version == pin.version else { return }
         self.progress?.last = pin.again(at: progress.last.callSite)
@@ -86,10 +87,11 @@ class DataSubscription: Subscription {
         progress = nil
     }
 
-    /// Shows an observer whose changes are awaited what is due now, if the realm shows a published version.
+    /// Shows what is due now to an observer whose changes are awaited, if the realm shows a published version.
     func pull() {
         realm.check()
-        // The turn after it wakes who waits. What is ahead wakes the realm when it is published.
+        // The turn after the transaction wakes the waiting task. If the realm shows a commit that is not published yet,
+        // the realm is woken when it is published.
         guard !realm.isInTransaction else { return realm.observers.isTurnDue = true }
         guard !realm.isAhead else { return }
         isPulled = true
@@ -97,8 +99,8 @@ class DataSubscription: Subscription {
         isPulled = false
     }
 
-    /// Shows the observer what has changed up to the version that its realm shows. One whose changes are awaited is
-    /// only woken.
+    /// Shows the observer what has changed up to the version that its realm shows. An observer whose changes are
+    /// awaited is only woken.
     func deliver(mayBegin: Bool) {
         if let wake, !isPulled { return wake() }
         guard isActive, !isReentrant(), let shown = realm.pin else { return }
@@ -111,8 +113,8 @@ class DataSubscription: Subscription {
         }
     }
 
-    /// Shows an observer that has begun what has changed up to a version, which may be older than the one that the
-    /// realm shows.
+    /// Shows the changes up to a version to an observer whose first call is over. That version may be older than the
+    /// one that the realm shows.
     private func deliver(through pin: Pin) {
         guard isActive, !wantsInitial, pin.version > last.version, !isReentrant() else { return }
         let new = pin.again(at: last.callSite)
@@ -133,7 +135,8 @@ class DataSubscription: Subscription {
         }
     }
 
-    /// True while the block runs, because it is not called within itself. It is called again at the next turn.
+    /// True while the block runs, because the block is not called within itself. The observer is due again at the next
+    /// turn.
     private func isReentrant() -> Bool {
         if isRunning { isDueAgain = true }
         return isRunning
@@ -147,7 +150,7 @@ class DataSubscription: Subscription {
     // MARK: Versions that are not shown
 
     /// Treats a version that the realm has committed as already shown, without calling the block. What others had
-    /// written before, up to `base`, is shown first: at once, or at the next turn if the block is running.
+    /// written up to `base` is shown first: at once, or at the next turn if the block is running.
     func skip(_ committed: Pin, from base: Pin) {
         guard isActive, !wantsInitial, let progress else { return }
         let committed = committed.again(at: progress.last.callSite)
@@ -159,7 +162,7 @@ class DataSubscription: Subscription {
         skipHiddenVersions()
     }
 
-    /// Skips the versions that are not shown. Returns false if that has to wait; the observer is due again then.
+    /// Skips the hidden versions. Returns false if that has to wait; the observer is due again then.
     @discardableResult
     private func skipHiddenVersions() -> Bool {
         while isActive, let next = progress?.hidden.first {
@@ -187,7 +190,7 @@ class DataSubscription: Subscription {
         skipped(last)
     }
 
-    // What each kind of observer implements.
+    // Each kind of observer overrides these.
     func begin(_ pin: Pin) {}
     func notify(_ summary: ChangeSummary, from old: Pin, to new: Pin) {}
     func skipped(_ pin: Pin) {}

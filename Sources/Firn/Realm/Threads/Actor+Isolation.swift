@@ -3,9 +3,9 @@ import CFirn
 extension Actor {
     /// Whether the caller runs on this actor, so that what belongs to it may be used.
     ///
-    /// Swift's own check of an ordinary actor stops the program by itself, with a text that says nothing of realms. So
-    /// Swift's runtime is asked where it can be. An actor with an executor of its own is checked by Swift, because the
-    /// executor may know a caller that the runtime does not.
+    /// Swift's own check of an ordinary actor stops the program by itself, with a text that does not mention realms. So
+    /// Swift's runtime is queried directly where that is possible. An actor with an executor of its own is checked by
+    /// Swift, because the executor may know a caller that the runtime does not.
     nonisolated var isRunningCaller: Bool {
         if let words = ExecutorWords(unownedExecutor) {
             if words == ExecutorWords(MainActor.sharedUnownedExecutor) { return Scheduler.isOnMain }

@@ -7,20 +7,20 @@ import Synchronization
 /// are on their way to the disk.
 ///
 /// Belongs to the realm's thread, queue or actor. The steps of a write:
-/// 1. It is listed, and the realm asks for the write lock (`WriteRequest`), once for all that are listed.
+/// 1. It is listed, and the realm requests the write lock (`WriteRequest`), once for all listed writes.
 /// 2. When the lock arrives, a turn of the realm calls observers with what is due, and runs the first write. A task's
 ///    write is not run there: its task is woken, and takes the lock when it runs.
-/// 3. Then the realm asks for the lock again, if more are listed.
+/// 3. Then the realm requests the lock again, if more writes are listed.
 ///
-/// A synchronous write of the same realm, or of another realm on its thread, goes ahead. It withdraws the request,
-/// which its thread could not serve meanwhile, and the realm asks again afterwards.
+/// A synchronous write of the same realm, or of another realm on its thread, goes first. It withdraws the request,
+/// which its thread could not serve meanwhile, and the realm requests the lock again afterwards.
 ///
-/// While there is anything to do, this keeps the realm.
+/// While there is anything to do, this keeps the realm alive.
 final class AsyncWrites {
     enum Write {
-        /// Commits by itself, or is undone.
+        /// The block commits by itself, or its changes are undone.
         case block(() -> Void)
-        /// Is committed after the block.
+        /// The changes are committed after the block.
         case committing(() -> Void, ((Error?) -> Void)?)
         case task(Wakeup)
     }
@@ -29,23 +29,24 @@ final class AsyncWrites {
     private var kept: _RealmInstance?
     private var lastID: AsyncTransactionId = 0
     private var waiting: [AsyncTransactionId: (write: Write, callSite: CallSite)] = [:]
-    /// No write before this one waits.
+    /// No write with a lower identifier is waiting.
     private var first: AsyncTransactionId = 1
-    /// What is to be called when commits are durable, in their order.
+    /// The closures to call when commits are durable, by the commits' identifiers. A commit without a closure has an
+    /// entry, too.
     private var completions: [AsyncTransactionId: ((Error?) -> Void)?] = [:]
-    /// No commit before this one is in `completions`.
+    /// No commit with a lower identifier is in `completions`.
     private var firstCommit: AsyncTransactionId = 1
-    /// Commits that ended ahead of an earlier commit: refused ones, and ones already durable when the log's thread has
-    /// yet to report the earlier ones.
+    /// Commits whose end was noted before the end of an earlier commit. They were refused, or they were durable at once
+    /// while the log's thread had yet to report the earlier commits.
     private var early: [AsyncTransactionId: EndedCommit] = [:]
     private var request: WriteRequest?
     /// The nanoseconds for which the next grant is left to this realm: see `GrantWatch`.
     private var patience = GrantWatch.leastPatience
     private var isRunning = false
-    /// A write that could not begin once because too many versions were active.
+    /// The last write that could not begin because too many versions were active. It is tried once more.
     private var refused: AsyncTransactionId?
-    /// The commits that have ended, in any order. A lock, because they end on the log's thread; an actor may run the
-    /// turns that take them in another order.
+    /// The commits that have ended, in any order. A lock, because they end on the log's thread. The order is not kept,
+    /// because an actor may run the turns that take them in another order.
     private let ended = Guarded<[EndedCommit]>(.innermost, [])
 
     private struct EndedCommit: Sendable {
@@ -81,9 +82,9 @@ final class AsyncWrites {
         return lastID
     }
 
-    /// Forgets a write that waits, or what is to be called for a commit.
+    /// Drops a waiting write, or the closure of a commit.
     func cancel(_ id: AsyncTransactionId) {
-        // What is left of a realm whose actor is gone belongs to `endQueue`.
+        // If the realm's actor is gone, what is left belongs to `endQueue`.
         if realm.scheduler?.isGone ?? true { return }
         defer { used() }
         // The application's closure is released last, because that may run code of the application.
@@ -95,7 +96,7 @@ final class AsyncWrites {
         releaseIfDone()
     }
 
-    /// Whether a write waits.
+    /// Whether the write with this identifier is waiting.
     func isWaiting(_ id: AsyncTransactionId) -> Bool { waiting[id] != nil }
 
     private var next: AsyncTransactionId? {
@@ -105,7 +106,7 @@ final class AsyncWrites {
 
     // MARK: The write lock
 
-    /// Asks for the write lock, if a write waits and nothing else is to be done before.
+    /// Requests the write lock, if a write is waiting and no other request, write or transaction has to end before.
     func askForLock() {
         defer { used() }
         if request?.isOver ?? false {
@@ -124,8 +125,9 @@ final class AsyncWrites {
         }
     }
 
-    /// Ends the writes of a realm whose actor is gone, so that nobody uses it any more. On a queue of its own: this may
-    /// close the store, and the caller may be one of the store's threads. On one queue: several callers may come.
+    /// Ends the writes of a realm whose actor is gone, so that nobody uses it any more. That is done on a separate
+    /// queue, because it may close the store, and the caller may be one of the store's threads. The queue is serial,
+    /// because several callers may come.
     private static func end(_ reference: WeakReference<_RealmInstance>) {
         endQueue.async {
             guard let writes = reference.object?.asyncWrites else { return }
@@ -146,7 +148,8 @@ final class AsyncWrites {
         old?.withdraw()
     }
 
-    /// Withdraws the request for a synchronous write on the realm's thread, and asks again at a later turn.
+    /// Withdraws the request for a synchronous write on the realm's thread, and requests the lock again at a later
+    /// turn.
     func makeWay() {
         defer { used() }
         guard request != nil else { return }
@@ -165,7 +168,7 @@ final class AsyncWrites {
         }
         if case .task(let wakeup) = write { return wakeup.call() }
         guard let result = takeTransaction(of: first, at: callSite) else {
-            // An observer may have cancelled the write. Then the lock is there for another one.
+            // An observer may have cancelled the write. Then the next write takes the lock.
             if next != first { runNext() }
             return
         }
@@ -201,22 +204,22 @@ final class AsyncWrites {
         }
     }
 
-    /// Calls observers with what is due, and takes the transaction for a write. Nil if it has to wait again: it is not
-    /// the first, or an observer has itself written, or has cancelled it.
+    /// Calls observers with what is due, and takes the transaction for a write. Nil if the write has to wait again,
+    /// because it is not the first, or because an observer has written or has cancelled it.
     func takeTransaction(of id: AsyncTransactionId, at callSite: CallSite) -> Result<WriteTransaction, StoreError>? {
         defer { used() }
         guard next == id, !isRunning, let request, !realm.isInTransaction else { return nil }
         realm.showBeforeWrite(at: callSite)
         guard self.request === request, !realm.isInTransaction, !isRunning, next == id else { return nil }
         guard let result = request.take() else {
-            // It came too late, or too early.
+            // The grant was withdrawn, or has not come yet.
             askForLock()
             return nil
         }
         self.request = nil
         patience = GrantWatch.leastPatience
         if case .failure(let error) = result, error.code == .tooManyActiveVersions, refused != id {
-            // The version that the realm showed then counted. By now it has advanced.
+            // The version that the realm showed before counted against the limit. The realm has advanced by now.
             refused = id
             askForLock()
             return nil
@@ -226,7 +229,7 @@ final class AsyncWrites {
         return result
     }
 
-    /// Ends the write that runs.
+    /// Ends the running write.
     func writeEnded() {
         defer { used() }
         isRunning = false
@@ -238,7 +241,7 @@ final class AsyncWrites {
     func leave(_ id: AsyncTransactionId) {
         defer { used() }
         waiting[id] = nil
-        // The lock may have been granted for it. The next write takes it.
+        // The lock may have been granted for this write. The next write takes it.
         if request != nil { atTurn { $0.runNext() } }
         releaseIfDone()
     }
@@ -304,7 +307,7 @@ final class AsyncWrites {
         withExtendedLifetime(kept) {}
     }
 
-    /// Called when the realm's thread ends: nothing is run any more.
+    /// Called when the realm's thread has ended, or its actor is gone: nothing is run any more.
     func end() {
         withdraw()
         let (writes, ends) = (waiting, completions)

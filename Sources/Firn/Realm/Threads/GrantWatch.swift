@@ -5,22 +5,22 @@ import FirnStorage
 ///
 /// A request is granted on any thread, and the realm uses the lock at its next turn. That may be late. The main thread
 /// may be busy. The threads on which actors run may all be blocked by synchronous writes, which wait for this very
-/// lock. So a grant that is not used within the realm's patience is withdrawn, if another writer waits. The realm asks
-/// again at its turn, with twice the patience, so that it is served in the end.
+/// lock. So a grant that is not used within the realm's patience is withdrawn, if another writer waits. The realm
+/// requests the lock again at its turn, with twice the patience, so that it is served in the end.
 final class GrantWatch: Sendable {
-    /// The nanoseconds for which a realm's first grant is left to it, and the most of a later one.
+    /// The nanoseconds for which a realm may leave its first grant unused, and the most for a later grant.
     static let (leastPatience, mostPatience): (Int64, Int64) = (20_000_000, 2_000_000_000)
 
     private struct State {
         /// The request that was granted last: there is one write lock.
         weak var request: WriteRequest?
         var deadline: Int64 = 0
-        /// The number of grants, by which a look notices that another one has come meanwhile.
+        /// The number of grants, by which `look` notices that another grant has come meanwhile.
         var grants = 0
         var isScheduled = false
     }
-    /// A serial queue, which always gets a thread. The threads of the global ones may all be blocked by writes that
-    /// wait for the lock.
+    /// A serial queue of its own, which always gets a thread. The threads of the global queues may all be blocked by
+    /// writes that wait for the lock.
     private static let queue = DispatchQueue(label: "firn-grants")
     // A lock, because requests are granted on any thread. A weak reference releases nothing under it.
     private let state = Guarded(.innermost, State())

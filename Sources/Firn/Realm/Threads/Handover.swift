@@ -1,9 +1,10 @@
 import FirnCore
 import FirnStorage
 
-/// What one thread leaves for others to take.
+/// A carrier that one thread leaves for others to take.
 final class Handover<Confined: ThreadConfined>: Sendable {
-    // A lock, because several threads may read, take and replace it at once. What it held is released outside of it.
+    // A lock, because several threads may read, take and replace the carrier at once. The old carrier is released
+    // outside of it.
     private let content: Guarded<Carrier<Confined>?>
 
     init(_ carrier: Carrier<Confined>?) { content = Guarded(.innermost, carrier) }
@@ -28,14 +29,14 @@ final class Carrier<Confined: ThreadConfined>: @unchecked Sendable {
     let realm: _RealmInstance
     private let origin: Origin
 
-    /// What the source belonged to.
+    /// The state of the realm that the source belonged to.
     private enum Origin {
         case live
         case transaction
         case frozen
     }
 
-    /// Stops the program if there is nothing to be carried, and on the wrong thread.
+    /// Stops the program if the source is unmanaged or gone, and on the wrong thread.
     init(_ source: Confined, at callSite: CallSite) {
         guard let realm = source.realm?.instance else {
             stopProgram(
@@ -49,7 +50,8 @@ final class Carrier<Confined: ThreadConfined>: @unchecked Sendable {
                 at: callSite)
         }
         origin = realm.isFrozen ? .frozen : realm.isInTransaction ? .transaction : .live
-        // The running transaction's state is no version. Nothing is read from the one before it: it only carries.
+        // The running transaction's state is no version, so the version before it is used. Nothing is read from that:
+        // it only carries the content.
         let frozen = realm.transaction.map {
             realm.shared.frozen(realm.configuration, schema: realm.schema, pin: $0.base, at: callSite)
         }
@@ -75,7 +77,8 @@ final class Carrier<Confined: ThreadConfined>: @unchecked Sendable {
 }
 
 extension _RealmInstance {
-    /// Shows a version, if nothing has been read yet. It is not shown if the realm, or an observer, knows a newer one.
+    /// Shows a version, if nothing has been read yet. It is not shown if the realm, or an observer, knows a newer
+    /// version.
     fileprivate func begin(with start: Pin) {
         guard pin == nil, observers.isEmpty, start.version >= observers.announcedVersion else { return }
         show(start.again(at: openedAt))

@@ -35,10 +35,9 @@ extension SharedStore {
 }
 
 extension Realm {
-    /// When a synchronised realm was downloaded, in RealmSwift. There is nothing to download: every value means the
-    /// same.
+    /// When a synchronised realm is downloaded, in RealmSwift. Firn downloads nothing, so every value means the same.
     public enum OpenBehavior: Sendable {
-        /// Opened as it is.
+        /// The realm is opened as it is.
         case never
         /// The same as `never`.
         case once
@@ -52,7 +51,7 @@ extension Realm {
     /// @MainActor func start() async throws { realm = try await Realm() }
     /// ```
     ///
-    /// Otherwise as `init(configuration:queue:file:line:)`. `downloadBeforeOpen` has no effect.
+    /// All else is as for `init(configuration:queue:file:line:)`. `downloadBeforeOpen` has no effect.
     ///
     /// - Throws: `Realm.Error`, as `init(configuration:queue:file:line:)`.
     @MainActor
@@ -75,7 +74,7 @@ extension Realm {
     /// }
     /// ```
     ///
-    /// The store is opened on another thread, so that the actor does other work meanwhile. Otherwise as
+    /// The store is opened on another thread, so that the actor does other work meanwhile. All else is as for
     /// `init(configuration:queue:file:line:)`. `downloadBeforeOpen` has no effect.
     ///
     /// - Throws: `Realm.Error`, as `init(configuration:queue:file:line:)`.
@@ -92,7 +91,7 @@ extension Realm {
     /// Opens a realm that belongs to the actor on which this is called. Stops the program if the caller is on no
     /// actor.
     ///
-    /// Otherwise as `init(configuration:actor:downloadBeforeOpen:file:line:)`.
+    /// All else is as for `init(configuration:actor:downloadBeforeOpen:file:line:)`.
     ///
     /// - Throws: `Realm.Error`, as `init(configuration:queue:file:line:)`.
     public static func open(
@@ -152,21 +151,21 @@ extension Realm {
                     if case .success = realm { opened.release() }
                     callback(realm)
                 }
-                // If nobody has the store open any more, it is closed there.
+                // If this is the last reference to the store, it is closed on this queue.
                 queue.async { opened.release() }
             }
         }
         return task
     }
 
-    /// A store that was opened for a callback, or why it could not be.
+    /// A store that was opened for a callback, or the error of its opening.
     private final class OpenedStore: @unchecked Sendable {
         // Used by one block after another: each dispatches the next.
         private var opened: Swift.Result<SharedStore, any Swift.Error>?
 
         init(_ opened: Swift.Result<SharedStore, any Swift.Error>) { self.opened = opened }
 
-        /// What `body` returns, if the store was opened. The store is kept meanwhile.
+        /// The result of `body`, or the error of the store's opening. The store is kept meanwhile.
         func use(_ body: () throws -> Realm) -> Swift.Result<Realm, any Swift.Error> {
             switch opened {
             case .failure(let error): .failure(error)
@@ -184,8 +183,8 @@ extension Realm {
 
         fileprivate var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
 
-        /// Makes the opening call nobody, unless it just does. The store is opened all the same, and closed again if
-        /// nobody else has it open. May be called on any thread.
+        /// Prevents the call of the callback, unless that is just running. The store is opened all the same, and closed
+        /// again if nobody else has it open. May be called on any thread.
         public func cancel() { cancelled.store(true, ordering: .releasing) }
     }
 }

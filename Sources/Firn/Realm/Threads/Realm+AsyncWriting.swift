@@ -20,8 +20,8 @@ extension Realm {
     /// 1. Waits for the writes that this realm has begun before, and for other writers, in this process and in others.
     ///    The actor does other work meanwhile.
     /// 2. Calls observers with what is due, and runs `block` on the actor. If it throws, its changes are undone.
-    /// 3. Commits. From then on this realm shows the changes. Waits until they are durable, as
-    ///    `Configuration.durability` has it. Others see the changes then.
+    /// 3. Commits. From then on this realm shows the changes. Waits until they are durable, as far as
+    ///    `Configuration.durability` requires it. Then others see the changes, too.
     /// 4. Calls this realm's observers with them, and returns. Observers of other realms are called at a turn of their
     ///    run loop, queue or actor, unless their tokens are invalidated before.
     ///
@@ -31,7 +31,7 @@ extension Realm {
     /// Also stops it if the realm belongs neither to the main actor nor to the actor that calls this.
     ///
     /// - Returns: what the block returns.
-    /// - Throws: `CancellationError`, the block's error, or `Realm.Error`, as `write`.
+    /// - Throws: `CancellationError`, the block's error, or `Realm.Error` with the codes of `write`.
     @discardableResult
     public func asyncWrite<Result>(
         isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line,
@@ -89,11 +89,11 @@ extension Realm {
     /// - Parameters:
     ///   - file: the call site's file, which messages about held versions name.
     ///   - line: the call site's line.
-    ///   - block: what changes the data.
+    ///   - block: changes the data.
     ///   - onComplete: is called on the realm's thread, queue or actor: with nil when the changes are durable, or with
     ///     the `Realm.Error` that `write` would throw. It is not called if the block has ended the transaction by
     ///     itself.
-    /// - Returns: what ``cancelAsyncWrite(_:)`` takes.
+    /// - Returns: the number that ``cancelAsyncWrite(_:)`` takes.
     @discardableResult
     public func writeAsync(
         file: StaticString = #fileID, line: UInt = #line, _ block: @escaping () -> Void,
@@ -114,10 +114,10 @@ extension Realm {
     /// }
     /// ```
     ///
-    /// Otherwise as ``writeAsync(file:line:_:onComplete:)``. If no transaction can begin, because too many versions are
-    /// held or the store has failed, the program stops; `writeAsync` passes such an error on.
+    /// All else is as for ``writeAsync(file:line:_:onComplete:)``. If no transaction can begin, because too many
+    /// versions are held or the store has failed, the program stops; `writeAsync` passes such an error on.
     ///
-    /// - Returns: what ``cancelAsyncWrite(_:)`` takes.
+    /// - Returns: the number that ``cancelAsyncWrite(_:)`` takes.
     @discardableResult
     public func beginAsyncWrite(
         file: StaticString = #fileID, line: UInt = #line, _ asyncWriteBlock: @escaping () -> Void
@@ -145,7 +145,7 @@ extension Realm {
     ///     is durable when its block is called.
     ///   - onComplete: is called on the realm's thread, queue or actor: with nil when the changes are durable, or with
     ///     the `Realm.Error` that `commitWrite` would throw.
-    /// - Returns: what ``cancelAsyncWrite(_:)`` takes.
+    /// - Returns: the number that ``cancelAsyncWrite(_:)`` takes.
     @discardableResult
     public func commitAsyncWrite(
         allowGrouping: Bool = false, _ onComplete: ((_ error: (any Swift.Error)?) -> Void)? = nil
@@ -158,10 +158,9 @@ extension Realm {
         return instance.writes.commit(onComplete)
     }
 
-    /// Forgets a write that waits: its blocks are not called. Of a commit only the block is forgotten; the commit goes
-    /// on.
+    /// Drops a waiting write: its blocks are not called. For a commit, only its block is dropped; the commit goes on.
     ///
-    /// Does nothing if the block has run or runs. O(1). Never throws; it is declared so for programs written for
+    /// Does nothing if the block has run or is running. O(1). Never throws; it is declared so for programs written for
     /// RealmSwift. Stops the program on the wrong thread.
     public func cancelAsyncWrite(_ asyncTransactionId: AsyncTransactionId) throws {
         instance.check()
@@ -176,8 +175,8 @@ extension Realm {
 
     /// Advances to the newest version, for tasks: suspends where `refresh()` reads what other processes have written.
     ///
-    /// Otherwise as ``refresh(file:line:)``. Stops the program, too, if the realm belongs neither to the main actor nor
-    /// to the actor that calls this.
+    /// All else is as for ``refresh(file:line:)``. It also stops the program if the realm belongs neither to the main
+    /// actor nor to the actor that calls this.
     ///
     /// - Returns: whether the realm shows a newer version than at the call, or has shown none then. Its actor may have
     ///   advanced it meanwhile, as by ``autorefresh``.
@@ -190,7 +189,7 @@ extension Realm {
         guard instance.mayRefresh else { return false }
         let (store, before) = (instance.store, instance.pin?.version)
         await onBlockingThread(isolation) {
-            // As in `refresh`: what can't be shown here is passed over.
+            // As in `refresh`, changes that can't be shown here are ignored.
             ignoringError { () throws(StoreError) in try store.catchUp() }
         }
         // The realm may have begun a write meanwhile, and a turn of its actor may have advanced it.
@@ -228,7 +227,8 @@ extension AsyncWrites {
 }
 
 extension _RealmInstance {
-    /// Waits until a version that this realm has committed is durable. If it can't be, the realm shows it no more.
+    /// Waits until a version that this realm has committed is durable. If the commit fails, throws, and the realm no
+    /// longer shows the version.
     func published(_ version: UInt64, _ isolation: isolated (any Actor)?) async throws {
         let store = store
         let result: Result<Void, StoreError> = await withCheckedContinuation(isolation: isolation) { waiting in
@@ -236,7 +236,7 @@ extension _RealmInstance {
         }
         commitEnded(version, result)
         if case .failure(let error) = result { throw Realm.Error(error, configuration.fileURL) }
-        // The actor's observers have been called when the write returns.
+        // The turn calls the actor's observers before the write returns.
         turn()
     }
 }

@@ -7,7 +7,7 @@ import FirnStorage
 /// wait until it is durable. Existing observers are called then. If the disk fails, the realm returns to what is
 /// durable.
 extension _RealmInstance {
-    /// The writes that wait, made at the first one.
+    /// The asynchronous writes, made at the first access.
     var writes: AsyncWrites {
         if let asyncWrites { return asyncWrites }
         let made = AsyncWrites(self)
@@ -48,23 +48,23 @@ extension _RealmInstance {
         }
     }
 
-    /// Waits until what the realm shows is durable: for what hands it to others.
+    /// Waits until the version shown is durable, before code that passes it to others.
     func waitForOwnCommit() {
         guard let ahead = unpublished else { return }
         let isPublished = (try? store.waitUntilPublished(ahead.version)) != nil
         if !isPublished { dropAhead() }
     }
 
-    /// Shows what is published instead of a commit that has failed.
+    /// Shows the newest published version instead of a commit that has failed.
     private func dropAhead() {
         shown.ahead = nil
         let published = store.publishedVersion
         if !isInTransaction, let pin, pin.version > published { showNewest(at: pin.callSite) }
         observers.forgetAnnounced(after: published)
         observers.forgetOwnChanges(after: published)
-        // Observers are called for what was published before.
+        // Observers are called for the versions that were published before the failed commit.
         observers.wake()
-        // A transaction that is open fails, too, and tells what was read in it and before.
+        // If a transaction is open, it fails, too, and its end reports what was read in it and before.
         if !isInTransaction { observers.propertyTracker?.undone() }
     }
 
@@ -74,7 +74,7 @@ extension _RealmInstance {
         return pin.version == unpublished.version
     }
 
-    /// The realm's newest commit, shown or not, if it is on its way.
+    /// The realm's newest commit, shown or not, if it is on its way to the disk.
     var unpublished: Pin? { shown.unpublished(in: store) }
 
     /// Runs `body` while the realm shows nothing that is not published.

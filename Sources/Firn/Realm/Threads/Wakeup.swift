@@ -1,6 +1,6 @@
 import FirnStorage
 
-/// What a task waits for. One call ends one wait; a call that comes first is remembered.
+/// A signal that a task waits for. One call ends one wait. A call that comes before the wait is remembered.
 final class Wakeup: Sendable {
     private enum State {
         case idle

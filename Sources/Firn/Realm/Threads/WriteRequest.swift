@@ -2,8 +2,8 @@ import FirnCore
 import FirnStorage
 import Synchronization
 
-/// A realm's request for the write lock. The store answers with a transaction on any thread; the realm takes it on its
-/// own one, or withdraws.
+/// A realm's request for the write lock. The store answers with a transaction on any thread. The realm takes the
+/// transaction on its own thread, or withdraws the request.
 ///
 /// A transaction that nobody takes any more is cancelled, so that the lock goes to the next writer.
 final class WriteRequest: @unchecked Sendable {
@@ -13,15 +13,15 @@ final class WriteRequest: @unchecked Sendable {
         /// Taken or withdrawn.
         case over
     }
-    // A lock, because the store's answer comes on any thread. What it held is released outside of it.
+    // A lock, because the store's answer comes on any thread. The old state is released outside of it.
     private let state = Guarded<State>(.innermost, .waiting)
-    // Not the `SharedStore`, which closes the store when it is released: the last reference to this may go on one of
-    // the store's own threads.
+    // The `SharedStore` is not retained, because its release closes the store, and the last reference to this request
+    // may be released on one of the store's own threads.
     private let store: Store
     private let requests: WriteRequests
 
-    /// Asks for the lock. `arrived` is called on any thread once the request is granted or has failed, unless it was
-    /// withdrawn before. If it returns false, nobody will take the transaction, and it is cancelled.
+    /// Requests the lock. `arrived` is called on any thread once the request is granted or has failed, unless it was
+    /// withdrawn before. If `arrived` returns false, nobody will take the transaction, and it is cancelled.
     ///
     /// - Parameter patience: the nanoseconds for which the lock is left to the realm while others wait.
     init(
@@ -44,15 +44,15 @@ final class WriteRequest: @unchecked Sendable {
         }
     }
 
-    /// Whether it is granted, and the transaction was not taken.
+    /// Whether the request is granted, and its transaction was not taken.
     var isUnused: Bool {
         state.withLock { if case .granted(.success) = $0 { true } else { false } }
     }
 
-    /// Whether another writer waits.
+    /// Whether another writer waits for the lock.
     var isAwaited: Bool { store.isWriteAwaited }
 
-    /// Whether it was taken or withdrawn.
+    /// Whether the request was taken or withdrawn.
     var isOver: Bool { state.withLock { if case .over = $0 { true } else { false } } }
 
     /// The transaction, or why there is none; nil if the store has not answered yet, or if the request is over.
@@ -85,8 +85,8 @@ final class WriteRequest: @unchecked Sendable {
 
 /// The requests of a store's realms.
 final class WriteRequests: Sendable {
-    /// How many there are. Atomic: they end on any thread. A synchronous write looks for those of its own thread only
-    /// if there are any.
+    /// The number of requests. Atomic, because they end on any thread. A synchronous write looks for the requests of
+    /// its own thread only if this is not 0.
     let count = Atomic<Int>(0)
     let watch = GrantWatch()
 }
