@@ -136,6 +136,9 @@ enum KeyPathValue {
         case .date(let date): Date(_raw: date)
         case .string(let text): text
         case .bool(let value): NSNumber(value: value)
+        case .uuid(let bytes): UUID(_raw: bytes)
+        case .objectID(let bytes): ObjectId(_raw: bytes)
+        case .data(let bytes): Data(bytes)
         default: nil
         }
     }

@@ -3,7 +3,7 @@ import FirnCore
 /// An observer of a map. Its first call shows the map; later calls show which keys were inserted, deleted or modified.
 ///
 /// It keeps nothing: the change summary has the edits, and each version has its keys. So the cost depends on the number
-/// of edits. If objects of the values' class changed, all entries are also read.
+/// of edits. If the map may link to objects that changed, all its entries are also read.
 final class MapSubscription<M: RealmKeyedCollection>: SourceSubscription<M> {
     private let block: (RealmMapChange<M>) -> Void
 
@@ -19,10 +19,11 @@ final class MapSubscription<M: RealmKeyedCollection>: SourceSubscription<M> {
 
     override func notify(_ summary: ChangeSummary, from old: Pin, to new: Pin) {
         guard !summary.isEmpty, case .list(let location) = source.origin else { return }
-        let changes = MapDifference(
-            map: location, summary: summary, from: old.snapshot, to: new.snapshot,
-            affected: { affected(summary, from: old.snapshot, to: new.snapshot) },
-            targets: { affectedTargets(summary, from: old.snapshot, to: new.snapshot) })
+        let changes = MapDifference(map: location, summary: summary, from: old.snapshot, to: new.snapshot) {
+            if location.property.isMixed { return affectedTargets(summary, from: old.snapshot, to: new.snapshot) }
+            guard let target = source.binding?.table else { return [:] }
+            return [target: affected(summary, from: old.snapshot, to: new.snapshot)]
+        }
         guard !changes.isEmpty else { return }
         block(
             .update(
@@ -40,13 +41,11 @@ struct MapDifference {
 
     var isEmpty: Bool { deletions.isEmpty && insertions.isEmpty && modifications.isEmpty }
 
-    /// - Parameters:
-    ///   - affected: returns the keys of the objects that count as changed. Called only if the map's values are
-    ///     objects.
-    ///   - targets: returns these keys by table. Called only if the map's values are mixed values.
+    /// - Parameter affected: returns the keys of the objects that count as changed, by table. Called only if the map's
+    ///   values are objects or mixed values.
     init(
         map: CollectionLocation, summary: ChangeSummary, from old: Snapshot, to new: Snapshot,
-        affected: () -> Set<Int64>, targets: () -> [TableID: Set<Int64>]
+        affected: () -> [TableID: Set<Int64>]
     ) {
         let changes = summary.tables[map.binding.table]
         let key = map.row.key
@@ -57,21 +56,13 @@ struct MapDifference {
         } else if before == nil || after == nil || changes?.modified[key]?.contains(map.column) ?? false {
             touched.formUnion(MapDifference.differences(before?.entries ?? [], after?.entries ?? []))
         }
-        if map.property.isLink {
-            let affected = affected()
-            if !affected.isEmpty {
-                for entry in before?.entries ?? [] {
-                    if let target = entry.value.linkedKey, affected.contains(target) {
-                        touched.insert(.string(entry.key))
-                    }
-                }
-            }
-        }
-        if map.property.isMixed {
-            let targets = targets()
-            let table = old.table(map.binding.table)
-            let isLinked = before.map { table.mayHaveLink(map, toOneOf: targets, among: $0.count) } ?? false
-            for entry in before?.entries ?? [] where isLinked && entry.value.links(toOneOf: targets) {
+        let isMixed = map.property.isMixed
+        let targets = isMixed || map.property.isLink ? affected() : [:]
+        if let before, old.table(map.binding.table).mayHaveLink(map, toOneOf: targets, among: before.count) {
+            // The objects of a map that is not mixed are all of one table.
+            let keys = targets.first?.value ?? []
+            for entry in before.entries
+            where isMixed ? entry.value.links(toOneOf: targets) : entry.value.linkedKey.map(keys.contains) ?? false {
                 touched.insert(.string(entry.key))
             }
         }

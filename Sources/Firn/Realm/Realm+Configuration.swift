@@ -296,11 +296,13 @@ extension Realm {
             #endif
         }
 
-        /// The store, the schema version, and some of the settings that differ from the defaults, as text for people.
+        /// The store, the schema version, and the settings that differ from the defaults, as text for people. An encryption
+        /// key and closures are named, but not shown.
         public var description: String {
             var parts: [String] = []
             if let fileURL { parts.append("fileURL: \(fileURL.path)") }
             if let identifier { parts.append("inMemoryIdentifier: \(identifier)") }
+            if encryptionKey != nil { parts.append("encryptionKey") }
             if readOnly { parts.append("readOnly") }
             parts.append("schemaVersion: \(schemaVersion)")
             if migrationBlock != nil { parts.append("migrationBlock") }
@@ -310,6 +312,13 @@ extension Realm {
                 parts.append("maximumNumberOfActiveVersions: \(maximumNumberOfActiveVersions)")
             }
             if let maximumRetainedBytes { parts.append("maximumRetainedBytes: \(maximumRetainedBytes)") }
+            if activeVersionPolicy != .fail { parts.append("activeVersionPolicy: \(activeVersionPolicy)") }
+            if durability != .full { parts.append("durability: \(durability)") }
+            if let verifyOnOpen { parts.append("verifyOnOpen: \(verifyOnOpen)") }
+            if lockTimeout != 10 { parts.append("lockTimeout: \(lockTimeout)") }
+            if !readsByMapping { parts.append("readsByMapping: false") }
+            if shouldCompactOnLaunch != nil { parts.append("shouldCompactOnLaunch") }
+            if onDamage != nil { parts.append("onDamage") }
             if fileMode != 0o600 { parts.append("fileMode: 0o\(String(fileMode, radix: 8))") }
             if historyRetention != .none { parts.append("historyRetention: \(historyRetention)") }
             if let objectTypes { parts.append("objectTypes: \(objectTypes.map { $0.className() })") }

@@ -9,7 +9,8 @@ extension Realm {
             case created
             /// The log was intact.
             case clean
-            /// The log ended in a commit that was never acknowledged as durable. Its remains were cut off.
+            /// The log ended in a commit that was never acknowledged as durable. Its remains were cut off. A realm that was
+            /// opened read-only leaves them in the file, and does not read them.
             case tornTail
         }
 
@@ -17,7 +18,7 @@ extension Realm {
         public let outcome: Outcome
         /// The last version that was found; 0 for a store without a commit.
         public let lastVersion: UInt64
-        /// Bytes that were cut off; 0 unless the outcome is `.tornTail`.
+        /// Bytes that were cut off, or left out by a read-only realm; 0 unless the outcome is `.tornTail`.
         public let cutByteCount: Int
         /// Complete commits that no durable mark covered, and that were therefore rewritten.
         public let rewrittenCommits: Int

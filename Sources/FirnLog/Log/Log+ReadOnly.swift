@@ -123,7 +123,7 @@ extension Log {
             recovery = read
             // If it can't be known whether another process writes, a tail may be a commit that is being written.
             report = RecoveryReport(
-                outcome: locks.areKnown ? read.tornTail.map { .tornTail($0) } ?? .clean : .clean,
+                outcome: locks.areKnown ? read.tornTail.map { .tornTail($0.leftInPlace) } ?? .clean : .clean,
                 lastVersion: read.lastVersion, lastTime: read.scan.lastTime, storeID: manifest.storeID,
                 epoch: manifest.epoch, missingFromLog: read.missing)
             // If nobody writes, the disk may lack the commits that no durable mark covers. A sync makes sure that

@@ -12,16 +12,25 @@ package struct RecoveryReport: Sendable, Equatable {
         package var offset: Int
         /// The version that was being committed there.
         package var version: UInt64
-        /// The number of bytes cut, not counting padding and preallocated zeros at the end.
+        /// The number of bytes behind the break, not counting padding and preallocated zeros at the end.
         package var byteCount: Int
         /// The number of whole frames among these bytes, and of the commits that these frames end.
         package var wholeFrames: Int
         package var wholeCommits: Int
         package var reason: String
+        /// Whether the bytes were cut off. A read-only opener leaves them in the file, and does not read them.
+        package var isCut = true
+
+        /// The same tail, left in the file.
+        var leftInPlace: TornTail {
+            var tail = self
+            tail.isCut = false
+            return tail
+        }
 
         package var description: String {
             "the log's tail was torn at \(path), byte \(offset), while version \(version) was being committed (\(reason)): "
-                + "\(byteCount) bytes with \(wholeFrames) whole frames were cut off. No durable mark in the log covers any of it."
+                + "\(byteCount) bytes with \(wholeFrames) whole frames \(isCut ? "were cut off" : "were left out"). No durable mark in the log covers any of it."
         }
     }
 

@@ -2,7 +2,8 @@ import FirnCore
 
 /// Collects values for count, min, max, sum and average.
 ///
-/// * Nulls are skipped, and so are values in mixed columns that are not numbers.
+/// * Nulls are skipped. In mixed columns, min and max also skip what is neither a number nor a date, and sum and average
+///   what is not a number.
 /// * **Ints** are added exactly, in 128 bits. A sum that does not fit an Int64 saturates: it becomes the nearest Int64.
 ///   The average is taken from the exact sum. Nothing traps or wraps.
 /// * **Floats** are added as doubles, so their sum is a double. Sums of doubles follow IEEE 754, NaN included. The
@@ -43,7 +44,8 @@ struct Accumulator {
             if x.isNaN { return }
             decimals.add(x)
             hasDecimals = true
-        case .date: break
+        // Dates have an order, but no sum.
+        case .date: if needsSum { return }
         default: return
         }
         count += 1

@@ -31,8 +31,17 @@ import Testing
         try file.seekToEnd()
         try file.write(contentsOf: Data(repeating: 0x41, count: 128))
         try file.close()
+        do {
+            var readOnly = configuration
+            readOnly.readOnly = true
+            let found = try #require(try Realm(configuration: readOnly).recovery)
+            #expect(
+                found.outcome == .tornTail && found.cutByteCount == 128 && found.lastVersion == second.lastVersion + 1)
+            #expect(found.description.contains("were left out"), "\(found)")
+        }
+        #expect(waitUntilClosed(url))
         let third = try #require(try session(3))
-        #expect(third.outcome == .tornTail && third.cutByteCount == 128)
+        #expect(third.outcome == .tornTail && third.cutByteCount == 128 && third.description.contains("were cut off"))
         #expect(third.lastVersion > second.lastVersion)
         #expect(third.description.contains(try #require(segments.last)))
         #expect(try session(4)?.outcome == .clean)
