@@ -1,3 +1,5 @@
+import CFirn
+
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Musl)
@@ -16,7 +18,8 @@
 /// the line of Firn that noticed the mistake. This happens:
 /// - in a program without debug information or frame pointers;
 /// - on platforms without Swift's `Runtime` module;
-/// - if the compiler gave the caller's code no line, as at the head of a loop (the message then ends with the caller);
+/// - if the compiler gave the caller's code no line, as at the head of a loop or for `dog.age += 1` (the message then ends
+///   with the calling function);
 /// - if Swift's own backtraces are turned off (`SWIFT_BACKTRACE=enable=no`).
 ///
 /// In a large program, finding the line takes about a second and 100 MB. So the message is first written to standard
@@ -33,7 +36,8 @@ package func stopProgram(_ message: String, file: StaticString = #fileID, line: 
             if caller.line > 0 {
                 (file, line) = (CallerLine.lastingText(caller.path), UInt(caller.line))
             } else {
-                place = " It was called by \(caller.function) in \(caller.path), where the code has no line."
+                let file = caller.path.isEmpty ? "" : " in \(caller.path)"
+                place = " It was called by \(caller.function)\(file), where the code has no line."
             }
         }
     }
@@ -51,12 +55,16 @@ package enum CallerLine {
         #endif
     }
 
+    /// The number of frames that are searched.
+    private static let frameLimit: Int32 = 128
+
     /// The innermost line on the calling thread's stack that lies outside of Firn; nil if none can be found.
     static func find() -> Frame? {
         #if os(Linux) && canImport(Runtime)
-            guard let backtrace = try? Backtrace.capture(limit: 128), let known = backtrace.symbolicated() else {
-                return nil
-            }
+            // The search follows frame pointers blindly.
+            guard firn_has_frame_pointers(frameLimit), let backtrace = try? Backtrace.capture(limit: Int(frameLimit)),
+                let known = backtrace.symbolicated()
+            else { return nil }
             let frames = known.frames.compactMap(\.symbol).map { symbol in
                 let place = symbol.sourceLocation
                 return Frame(
@@ -68,7 +76,8 @@ package enum CallerLine {
         #endif
     }
 
-    /// A function on the stack, and the line that runs in it (0 if the compiler gave it none).
+    /// A function on the stack, its file (empty if unknown), and the line that runs in it (0 if the compiler gave it
+    /// none).
     struct Frame: Equatable {
         let mangled: String
         let function: String
@@ -76,8 +85,8 @@ package enum CallerLine {
         let line: Int
     }
 
-    /// The innermost frame outside Firn, searched from `stopProgram` outwards. Nil if that frame's file is unknown:
-    /// reporting its caller's line would blame the wrong function. The frame's line may be 0.
+    /// The innermost frame outside Firn, searched from `stopProgram` outwards. Its line may be 0 and its file unknown:
+    /// reporting its caller's line instead would blame the wrong function.
     static func find(in frames: [Frame]) -> Frame? {
         // The program may extend Firn's types, so a function's name does not say whether it is Firn's. Its file does.
         let here = "/FirnStorage/StopProgram.swift"
@@ -91,7 +100,8 @@ package enum CallerLine {
                 // back.
                 if !isOwn, !frame.path.contains("/checkouts/") { return frame }
             } else if isCallers(frame.mangled), !isGenerated(frame.mangled) {
-                return hasFile && !isOwn ? frame : nil
+                if isOwn { return nil }
+                return hasFile ? frame : Frame(mangled: frame.mangled, function: frame.function, path: "", line: 0)
             }
         }
         return nil

@@ -40,6 +40,11 @@ int firn_callback_depth(int change);
 // begun.
 void *_Nullable firn_thread_end_value(void);
 
+// Whether the first `limit` frames of the calling thread's stack can be found by their frame pointers without reading
+// outside of the stack. False in code that was compiled without frame pointers, where the register holds anything, and
+// on platforms where this is not implemented.
+bool firn_has_frame_pointers(int limit);
+
 // A thread of the system. Where the type is a pointer, its nullability must be stated.
 #if defined(__GLIBC__)
 #define FIRN_THREAD pthread_t

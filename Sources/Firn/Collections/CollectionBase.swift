@@ -175,10 +175,10 @@ public class CollectionBase {
     /// Computing the stored value may run any code of the application, so call this before `edit`.
     final func existing(_ element: some RealmCollectionValue) -> Value? {
         let location = location!
-        if isDynamic(Swift.type(of: element)), let object = instance(element, of: DynamicObject.self),
-            let shown = object.shown(in: location)
-        {
-            return shown.value._existingElement(in: location.realm)
+        if isDynamic(Swift.type(of: element)), location.layout.type != .link {
+            guard let object = dynamicObject(in: element) else { return takes(.null) ? .null : nil }
+            let value = object.shown(in: location)?.value._existingElement(in: location.realm)
+            return value.flatMap { takes($0) ? $0 : nil }
         }
         if location.layout.type == .link, let object = instance(element, of: ObjectBase.self),
             !object.isManaged || TableBinding.of(object._row).table != location.binding.target(of: location.property)
@@ -195,13 +195,13 @@ public class CollectionBase {
         let location = location!
         _ = location.realm.writing(location.change)
         if isDynamic(Swift.type(of: element)) {
-            let object = instance(element, of: DynamicObject.self)
+            let object = dynamicObject(in: element)
             if location.layout.type != .link || object?.held != nil {
                 let shown = object.map { $0.held ?? $0.shown(in: location) ?? HeldValue(.object($0)) }
                 return stored(shown ?? HeldValue(.none))
             }
         }
-        if isDynamic(Swift.type(of: element)), let object = instance(element, of: DynamicObject.self),
+        if isDynamic(Swift.type(of: element)), let object = dynamicObject(in: element),
             let target = location.property.shape.target
         {
             guard let form = object.currentForm(as: target) else {

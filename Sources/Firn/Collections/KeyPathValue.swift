@@ -42,7 +42,7 @@ enum KeyPathValue {
 
     /// The value itself, or the value that an element of a dynamic collection shows.
     private static func plain(_ any: Any?) -> Any? {
-        instance(any, of: DynamicObject.self)?.held.map(\.any) ?? unwrapped(any)
+        unwrapped(any)
     }
 
     static func elements(of value: Any) -> [Any?]? {
@@ -59,7 +59,7 @@ enum KeyPathValue {
         let path = rest == [KeyPathName("self")] ? [] : rest
         let values = try elements.map { try of($0, path) }.compactMap { unwrapped($0) }
         switch name {
-        case "@min", "@max", "@sum", "@avg": return try aggregate(name, values).flatMap(plain)
+        case "@min", "@max", "@sum", "@avg": return try aggregate(named: name, values).flatMap(plain)
         case "@unionOfObjects": return values
         case "@distinctUnionOfObjects": return distinct(values)
         case "@unionOfArrays", "@distinctUnionOfArrays":
@@ -84,46 +84,51 @@ enum KeyPathValue {
     static func aggregate(
         _ aggregate: PropertyPath.Aggregate, of elements: some Sequence, _ path: [KeyPathName]
     ) throws -> Value? {
+        // Collections inside mixed values are values that no aggregate takes.
         func flat(_ any: Any?) -> [Any] {
+            if let held = dynamicObject(in: any)?.held { return [held.value] }
             guard let value = unwrapped(any) else { return [] }
             return self.elements(of: value)?.flatMap(flat) ?? [value]
         }
+        let path = path == [KeyPathName("self")] ? [] : path
         return try self.aggregate(aggregate, try elements.flatMap { flat(try of($0, path[...])) })
     }
 
-    /// An aggregate of values that are not nil. Throws `ValueFault` if a value does not suit the aggregate.
+    /// An aggregate of values that are not nil. Throws `ValueFault` if a value that is not mixed does not suit the
+    /// aggregate. Mixed values that do not suit it are skipped, as queries skip them.
     static func aggregate(_ aggregate: PropertyPath.Aggregate, _ values: [Any]) throws -> Value? {
-        try self.aggregate(aggregate == .average ? "@avg" : "@\(aggregate)", values)
+        var accumulator = Accumulator(.mixed, for: aggregate)
+        for any in values {
+            let value = try stored(any, aggregate)
+            guard value.isNumber || value.isDate && !accumulator.needsSum || any is AnyRealmValue else {
+                throw ValueFault("@\(aggregate) needs numbers\(accumulator.needsSum ? "" : " or dates")")
+            }
+            accumulator.add(value)
+        }
+        let result = accumulator.result(aggregate)
+        return result == .null ? nil : result
     }
 
-    private static func aggregate(_ name: String, _ values: [Any]) throws -> Value? {
-        let all = try values.map { any -> Value in
-            guard let value = AnyRealmValue._storeValue(try AnyRealmValue(untyped: any)) else {
-                throw ValueFault("\(name) of objects is not possible; name one of their properties")
-            }
-            return value
+    private static func stored(_ any: Any, _ aggregate: PropertyPath.Aggregate) throws -> Value {
+        // A mixed value's own collections and objects suit no aggregate.
+        if let mixed = any as? AnyRealmValue { return AnyRealmValue._storeValue(mixed) ?? .null }
+        guard let value = AnyRealmValue._storeValue(try AnyRealmValue(untyped: any)) else {
+            throw ValueFault("@\(aggregate) of objects is not possible; name one of their properties")
         }
-        let found = all.filter { !$0.isNaN }
+        return value
+    }
+
+    /// What an operator of a key path computes. Unlike other aggregates, `@min` and `@max` take any values that have an
+    /// order.
+    private static func aggregate(named name: String, _ values: [Any]) throws -> Value? {
         switch name {
-        case "@min": return found.min(by: Value.precedes)
-        case "@max": return found.max(by: Value.precedes)
-        default: break
+        case "@sum": return try aggregate(.sum, values)
+        case "@avg": return try aggregate(.average, values)
+        default:
+            let aggregate: PropertyPath.Aggregate = name == "@min" ? .min : .max
+            let found = try values.map { try stored($0, aggregate) }.filter { $0 != .null && !$0.isNaN }
+            return name == "@min" ? found.min(by: Value.precedes) : found.max(by: Value.precedes)
         }
-        guard all.allSatisfy(\.isNumber) else { throw ValueFault("\(name) needs numbers") }
-        let sum: Value =
-            if all.contains(where: \.isDecimal) {
-                .decimal(Decimal128._sum(all.compactMap { Decimal128(_aggregate: $0) })._raw)
-            } else if all.allSatisfy(\.isInteger) {
-                .int(Int64._sum(all.compactMap { Int64(_aggregate: $0) }))
-            } else {
-                .double(Double._sum(all.compactMap { Double(_aggregate: $0) }))
-            }
-        if name == "@sum" { return sum }
-        if all.isEmpty { return nil }
-        if case .decimal = sum {
-            return Decimal128.average(all.compactMap { Decimal128(_aggregate: $0) }).map { .decimal($0._raw) }
-        }
-        return Double.of(aggregate: sum).map { .double($0 / Double(all.count)) }
     }
 
     /// The result of an aggregate, in the form that untyped access returns.
@@ -159,8 +164,7 @@ enum KeyPathValue {
 }
 
 extension Value {
-    fileprivate var isInteger: Bool { if case .int = self { true } else { false } }
-    fileprivate var isDecimal: Bool { if case .decimal = self { true } else { false } }
+    fileprivate var isDate: Bool { if case .date = self { true } else { false } }
     fileprivate var isNumber: Bool {
         switch self {
         case .int, .float, .double, .decimal: true

@@ -48,7 +48,7 @@ struct ManagedListEdit {
     /// Inserts an element into a set, unless the set has it.
     mutating func insertMember(_ value: Value) {
         switch value {
-        case .list, .map: stopProgram("\(ValueFault.collectionInSet).")
+        case .list, .map: stopProgram("\(ValueFault.collectionInSet)")
         default: break
         }
         transaction.edit(table, column: column, key: key) { set in set.insertMember(value) }

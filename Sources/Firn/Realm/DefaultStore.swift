@@ -110,9 +110,11 @@ struct DefaultStore {
                 try FileManager.default.createDirectory(
                     at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             } catch {
+                var reason = error.localizedDescription
+                while reason.hasSuffix(".") { reason.removeLast() }
                 throw Realm.Error(
                     .filePermissionDenied,
-                    "The folder of the default store can't be made: \(error.localizedDescription). Set XDG_DATA_HOME to a folder that can be written, or Realm.Configuration.defaultConfiguration.fileURL.",
+                    "The folder of the default store can't be made: \(reason). Set XDG_DATA_HOME to a folder that can be written, or Realm.Configuration.defaultConfiguration.fileURL.",
                     fileURL: configuration.fileURL)
             }
         #endif

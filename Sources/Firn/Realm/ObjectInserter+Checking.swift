@@ -165,7 +165,10 @@ extension _RealmInstance {
     /// The table binding of a class. Throws if the realm does not have the class.
     func checkedBinding(of type: ObjectBase.Type) throws -> TableBinding {
         guard let binding = schema.table(of: type) else {
-            throw ValueFault("the realm has no class \(type.className()); add it to Configuration.objectTypes")
+            throw ValueFault(
+                type == DynamicObject.self
+                    ? unmanagedDynamicText
+                    : "the realm has no class \(type.className()); add it to Configuration.objectTypes")
         }
         return binding
     }

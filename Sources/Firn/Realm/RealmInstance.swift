@@ -146,6 +146,7 @@ public final class _RealmInstance {
     @inline(never)
     private func findBinding(_ type: ObjectBase.Type) -> TableBinding {
         guard let binding = schema.table(of: type) else {
+            if type == DynamicObject.self { stopProgram("\(unmanagedDynamicText).") }
             stopProgram(
                 "the realm has no class \(type.className()). Add it to Configuration.objectTypes, or register it with Realm.register before opening."
             )

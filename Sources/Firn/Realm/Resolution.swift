@@ -481,6 +481,9 @@ extension Resolution {
         // If nothing is copied, objects are linked to as they are.
         guard realm != nil else { return value }
         return try value.replacingObjects { object in
+            if let realm, !object.isManaged || _RealmInstance.of(object._row) !== realm {
+                _ = try realm.checkedBinding(of: object.modelType)
+            }
             let resolved = try self.object(object.modelType, object, at: location)
             return unsafeDowncast(resolved, to: Object.self)
         }

@@ -10,12 +10,12 @@ import FirnCore
 ///   order of addition is not specified.
 /// * **Decimals** are added exactly; the sum or the average is then rounded to 34 digits. Decimal NaNs are skipped.
 /// * min and max skip NaN. Numbers of different types in mixed columns are compared by value.
-struct Accumulator {
+package struct Accumulator {
     private let type: ColumnType
     /// Whether the aggregate is min or max.
     let needsRange: Bool
     /// Whether the aggregate is the sum or the average.
-    let needsSum: Bool
+    package let needsSum: Bool
     private(set) var count = 0
     private var integers: Int128 = 0
     private var doubles = 0.0
@@ -25,13 +25,13 @@ struct Accumulator {
     private var low = Value.null
     private var high = Value.null
 
-    init(_ type: ColumnType, for aggregate: PropertyPath.Aggregate) {
+    package init(_ type: ColumnType, for aggregate: PropertyPath.Aggregate) {
         self.type = type
         needsRange = aggregate == .min || aggregate == .max
         needsSum = aggregate == .sum || aggregate == .average
     }
 
-    mutating func add(_ value: Value) {
+    package mutating func add(_ value: Value) {
         switch value {
         case .int(let x): integers += Int128(x)
         case .float(let x):
@@ -80,7 +80,7 @@ struct Accumulator {
         if high == .null || Value.order(value, high) > 0 { high = value }
     }
 
-    func result(_ aggregate: PropertyPath.Aggregate) -> Value {
+    package func result(_ aggregate: PropertyPath.Aggregate) -> Value {
         switch aggregate {
         case .count: .int(Int64(count))
         case .min: low

@@ -8,7 +8,7 @@ import Testing
 /// parameter for it.
 struct CallerLineTests {
     private enum Mistake: String, CaseIterable, Codable {
-        case setting, adding, extended, incremented, looped, keyPath, thread, actor, mainActor, called
+        case setting, adding, extended, incremented, incrementedFirst, looped, keyPath, thread, actor, mainActor, called
     }
 
     @Test(arguments: Mistake.allCases) private func aStopNamesTheCallersLine(_ mistake: Mistake) async throws {
@@ -23,11 +23,11 @@ struct CallerLineTests {
             // The message comes first without the line, in case the search does not end.
             let message = error.split(separator: "\n").first { $0.hasPrefix("Firn: ") }
             #expect(message.map { stop.contains($0) } ?? (mistake == .called))
-            // The compiler gives the head of a loop no line.
+            // The compiler gives the head of a loop no line, and the end of an access neither a line nor a file.
             let line = Self.lines[mistake]
-            #expect((line == nil) == (mistake == .looped))
-            let place =
-                line.map { "CallerLineTests.swift:\($0)" } ?? "CallerLineTests.swift, where the code has no line."
+            #expect((line == nil) == (mistake == .looped || mistake == .incrementedFirst))
+            let nowhere = mistake == .looped ? "CallerLineTests.swift" : "incrementedFirst(_:)"
+            let place = line.map { "CallerLineTests.swift:\($0)" } ?? "\(nowhere), where the code has no line."
             #expect(stop.contains(place), "\(stop)")
             if mistake == .thread {
                 expectMessage(result, "opened on the main thread and used on thread")
@@ -102,7 +102,8 @@ struct CallerLineTests {
         case .keyPath:
             dog[keyPath: \.name] = "Rex"  // stops: keyPath
         case .extended: realm.addDog()
-        case .incremented: older(dog)
+        case .incremented: incremented(dog)
+        case .incrementedFirst: incrementedFirst(dog)
         case .called:
             realm.beginWrite()
             _ = dog.freeze()  // stops: called
@@ -125,7 +126,12 @@ extension Realm {
     }
 }
 
-private func older(_ dog: Dog) {
-    // The compiler counts the end of the access to the end of the function.
+private func incremented(_ dog: Dog) {
+    // If nothing follows the access, the compiler counts its end to the end of the function.
     dog.age += 1
 }  // stops: incremented
+
+private func incrementedFirst(_ dog: Dog) {
+    dog.age += 1
+    print(dog)
+}

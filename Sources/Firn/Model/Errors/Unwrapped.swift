@@ -1,21 +1,36 @@
 import Foundation
 
-/// The value inside any number of optionals and `AnyHashable`s; nil for `nil` and `NSNull`.
+/// The value inside any number of optionals and `AnyHashable`s; nil for `nil` and `NSNull`. For an element of a dynamic
+/// collection of values, the value that it holds.
 @inline(__always)
 func unwrapped(_ any: Any?) -> Any? {
     guard let some = any, isWrapper(type(of: some)) else { return any }
-    return contents(some)
+    let value = contents(some)
+    return heldValue(in: value).map(\.any) ?? value
+}
+
+/// The value that an unwrapped value holds, if it is an element of a dynamic collection of values.
+@inline(__always)
+private func heldValue(in value: Any?) -> HeldValue? {
+    guard let value, type(of: value) == DynamicObject.self else { return nil }
+    return (value as? DynamicObject)?.held
+}
+
+/// The dynamic object inside any number of optionals and `AnyHashable`s; nil for any other value.
+func dynamicObject(in any: Any?) -> DynamicObject? {
+    let value = any.flatMap { isWrapper(type(of: $0)) ? contents($0) : $0 }
+    return value.flatMap { type(of: $0) == DynamicObject.self ? $0 as? DynamicObject : nil }
 }
 
 @inline(__always)
 private func isWrapper(_ type: Any.Type) -> Bool {
-    TypeKind(type).isOptional || type == AnyHashable.self || type == NSNull.self
+    TypeKind(type).isOptional || type == AnyHashable.self || type == NSNull.self || type == DynamicObject.self
 }
 
 @inline(never)
 private func contents(_ wrapper: Any) -> Any? {
     var value: Any? = wrapper
-    while let some = value, isWrapper(type(of: some)) {
+    while let some = value, isWrapper(type(of: some)), type(of: some) != DynamicObject.self {
         if TypeKind(type(of: some)).isOptional, let optional = some as? any _OptionalProtocol {
             value = content(optional)
         } else if type(of: some) == AnyHashable.self, let hashable = some as? AnyHashable {

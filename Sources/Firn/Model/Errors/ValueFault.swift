@@ -30,7 +30,7 @@ struct ValueFault: Error, CustomStringConvertible {
     /// An embedded object is to get a second parent.
     init(hasParent object: ObjectBase) {
         reason =
-            "an embedded object of \(Swift.type(of: object).className()) has a parent already; copy it with init(value:)"
+            "an embedded object of \(object.modelType.className()) has a parent already; copy it with init(value:)"
     }
 
     /// A value that is not of the required type.

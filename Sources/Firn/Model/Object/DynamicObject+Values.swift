@@ -1,6 +1,9 @@
 import FirnCore
 import FirnStorage
 
+/// What is wrong with a dynamic object that belongs to no realm and holds no value.
+let unmanagedDynamicText = "a dynamic object that belongs to no realm has no class, so it can't be stored"
+
 /// The value that a dynamic object shows instead of a row.
 final class HeldValue {
     let value: AnyRealmValue
@@ -79,14 +82,29 @@ extension DynamicObject {
 }
 
 extension CollectionBase {
+    /// Whether a stored value has the type of the collection's elements.
+    final func takes(_ value: Value) -> Bool {
+        let location = location!
+        let type = location.layout.type
+        return type == .mixed || value.columnType.map { $0 == type && type != .link } ?? location.property.isNullable
+    }
+
+    /// Whether the type of the elements has a value: an enum may have no case for it, and a short integer no room.
+    private func converts(_ held: HeldValue) -> Bool {
+        let location = location!
+        guard location.layout.type != .mixed, let any = held.any else { return true }
+        let elements: Any = location.property.shape.collection == .map ? ["": any] : [any]
+        guard let value = try? location.property.wrapper.elements(elements, location.realm).first else { return false }
+        if case .map(let entries) = value { return entries.first?.value != .null }
+        return value != .null
+    }
+
     /// The stored form, in this collection, of the value that a dynamic object holds. Stops the program if the
     /// collection can't contain the value.
     final func stored(_ held: HeldValue) -> Value {
         let location = location!
         let value = held.value._element(for: location.realm)
-        let type = location.layout.type
-        guard type == .mixed || value.columnType.map({ $0 == type && type != .link }) ?? location.property.isNullable
-        else {
+        guard takes(value), converts(held) else {
             stopProgram(
                 "can't \(location.change): the element is the value \(describeValue(held.any, depth: 0)), and \(location.name) takes no such value."
             )

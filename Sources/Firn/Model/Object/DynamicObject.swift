@@ -33,7 +33,7 @@ public final class DynamicObject: Object {
     /// as other objects are: see `ObjectBase.isEqual(_:)`. O(1) for objects.
     public override func isEqual(_ object: Any?) -> Bool {
         guard let held else { return super.isEqual(object) }
-        return instance(object, of: DynamicObject.self)?.held?.value == held.value
+        return dynamicObject(in: object)?.held?.value == held.value
     }
 
     /// A hash value that is the same for equal objects.
@@ -237,14 +237,14 @@ func isDynamic(_ element: Any.Type) -> Bool {
 
 /// The object as an instance of its row's class, if the value is a managed dynamic object; otherwise the value.
 func typed(_ any: Any?) -> Any? {
-    guard let object = instance(any, of: DynamicObject.self), object.isManaged else { return any }
+    guard let object = dynamicObject(in: any), object.isManaged else { return any }
     return _RealmInstance.of(object._row).accessor(TableBinding.of(object._row), object._row.key)
 }
 
 /// The object that a link is set to. An old object of a running migration is replaced by its new form, or by nil if
 /// that was deleted. Any other value is passed through `typed`.
 func linkTarget(_ any: Any?, as type: ObjectBase.Type) -> Any? {
-    guard let object = instance(any, of: DynamicObject.self), let run = object.runningMigration else {
+    guard let object = dynamicObject(in: any), let run = object.runningMigration else {
         return typed(any)
     }
     return run.new(of: object, as: type)

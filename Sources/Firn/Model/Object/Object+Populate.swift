@@ -20,6 +20,12 @@ enum ValueSource {
             self = .names(names)
         } else if let object = instance(value, of: ObjectBase.self) {
             try object.checkIsThere()
+            guard object.isManaged || !object.isDynamic else { throw ValueFault(unmanagedDynamicText) }
+            // As for other values below.
+            let stored = object.classInfo.stored
+            guard stored.isEmpty || stored.contains(where: { info.property(named: $0.name) != nil }) else {
+                throw ValueFault(object, isNot: info.type)
+            }
             self = .object(object)
         } else if let dictionary = instance(value, of: NSDictionary.self) {
             // The cast bridges the keys to Swift's types, so that a key can be found by a property's name.

@@ -90,7 +90,7 @@ extension AnyRealmValue: RealmCollectionValue {
     public var _member: _SetMember {
         switch self {
         case .object(let object): object._member
-        case .list, .dictionary: stopProgram("\(ValueFault.collectionInSet).")
+        case .list, .dictionary: stopProgram("\(ValueFault.collectionInSet)")
         default: .value(AnyRealmValue._storeValue(self)?.unifiedNumber ?? .null)
         }
     }

@@ -148,7 +148,7 @@ func integer(_ any: Any) -> Int64? {
     switch any {
     case let value as Bool: return value ? 1 : 0
     case let value as any BinaryInteger: return Int64(exactly: value)
-    case let value as any BinaryFloatingPoint: return Int64(exactly: Double(value))
+    case let value as any BinaryFloatingPoint: return Int64(exactly: value)
     default:
         guard let value = instance(any, of: NSNumber.self) else { return nil }
         switch value.objCType.pointee {

@@ -1,0 +1,140 @@
+import Firn
+import FirnTestSupport
+import Foundation
+import Testing
+
+private enum Level: Int, PersistableEnum { case low = 1, high = 9 }
+
+private class Narrow: Object {
+    @Persisted var small: List<Int8>
+    @Persisted var levels: List<Level>
+    @Persisted var levelsOrNil: List<Level?>
+    @Persisted var smallSet: MutableSet<Int8>
+    @Persisted var smallByName: Map<String, Int16>
+    @Persisted var ints: List<Int>
+    @Persisted var intSet: MutableSet<Int>
+    @Persisted var words: MutableSet<String>
+    @Persisted var dog: Dog?
+    @Persisted var dogs: List<Dog>
+    @Persisted var any: AnyRealmValue
+    @Persisted var mixed: List<AnyRealmValue>
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+/// Shares no property with `Dog`, and is in no realm's schema.
+private class Unlisted: Object {
+    @Persisted var colour = ""
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+/// Elements of dynamic collections of values, where values of other types and objects are expected.
+@Suite(.timeLimit(.minutes(20))) struct DynamicValueTests {
+    private static func filled() throws -> (Realm, Narrow) {
+        let realm = try memoryRealm([Narrow.self, Dog.self, Person.self])
+        let narrow = Narrow()
+        narrow.ints.append(objectsIn: [300, 77, 9])
+        narrow.intSet.insert(1)
+        narrow.words.insert("x")
+        narrow.dogs.append(Dog(9, "Rex"))
+        try realm.write { realm.add(narrow) }
+        return (realm, narrow)
+    }
+
+    @Test func valuesThatTheElementsCanHaveAreTaken() throws {
+        let (realm, narrow) = try Self.filled()
+        try realm.write {
+            let nine = narrow.dynamicList("ints")[2]
+            narrow.dynamicList("small").append(nine)
+            narrow.dynamicList("levels").append(nine)
+            narrow.dynamicMutableSet("smallSet").insert(nine)
+            narrow.dynamicMap("smallByName")["n"] = narrow.dynamicList("ints")[0]
+        }
+        #expect(Array(narrow.small) == [9] && Array(narrow.levels) == [.high] && Array(narrow.smallSet) == [9])
+        #expect(narrow.smallByName["n"] == 300)
+    }
+
+    /// They would be stored, and stop each program that reads them.
+    @Test func valuesThatTheElementsCanNotHaveStop() async {
+        let small = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let (realm, narrow) = try Self.filled()
+            try realm.write { narrow.dynamicList("small").append(narrow.dynamicList("ints")[0]) }
+        }
+        expectMessage(small, "the element is the value 300, and Narrow.small takes no such value")
+        let level = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let (realm, narrow) = try Self.filled()
+            try realm.write { narrow.dynamicList("levels").append(narrow.dynamicList("ints")[1]) }
+        }
+        expectMessage(level, "the element is the value 77, and Narrow.levels takes no such value")
+        let levelOrNil = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let (realm, narrow) = try Self.filled()
+            try realm.write { narrow.dynamicList("levelsOrNil").append(narrow.dynamicList("ints")[1]) }
+        }
+        expectMessage(levelOrNil, "Narrow.levelsOrNil takes no such value")
+        let member = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let (realm, narrow) = try Self.filled()
+            try realm.write { narrow.dynamicMutableSet("smallSet").insert(narrow.dynamicList("ints")[0]) }
+        }
+        expectMessage(member, "Narrow.smallSet takes no such value")
+        let entry = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let (realm, narrow) = try Self.filled()
+            try realm.write {
+                narrow.ints.append(70_000)
+                narrow.dynamicMap("smallByName")["n"] = narrow.dynamicList("ints")[3]
+            }
+        }
+        expectMessage(entry, "Narrow.smallByName takes no such value")
+    }
+
+    @Test func elementsAreTheirValuesWhereValuesAreExpected() throws {
+        let (realm, narrow) = try Self.filled()
+        let other = try realm.write {
+            let other = realm.create(Narrow.self, value: ["ints": narrow.dynamicList("ints")])
+            other["any"] = narrow.dynamicList("ints")[0]
+            other["mixed"] = narrow.dynamicList("ints")
+            return other
+        }
+        #expect(Array(other.ints) == [300, 77, 9] && other.any == .int(300))
+        #expect(Array(other.mixed) == [.int(300), .int(77), .int(9)])
+        let unmanaged = Narrow(value: ["ints": narrow.dynamicList("ints")])
+        #expect(Array(unmanaged.ints) == [300, 77, 9])
+        #expect(realm.objects(Narrow.self).filter("ANY ints == %@", narrow.dynamicList("ints")[1]).count == 2)
+    }
+
+    /// They became objects with nothing but default values, which replaced those that were there.
+    @Test func valuesAreNoObjects() throws {
+        let (realm, narrow) = try Self.filled()
+        let held = narrow.dynamicList("ints")
+        let noObjects: [Any] = [held, [DynamicObject()], [Unlisted()], [held[0]]]
+        realm.beginWrite()
+        defer { realm.cancelWrite() }
+        for value in noObjects {
+            #expect(throws: Realm.Error.self) { try realm.create(Narrow.self, validating: ["dogs": value]) }
+        }
+        #expect(throws: Realm.Error.self) { try realm.create(Dog.self, validating: held[0], update: .modified) }
+        #expect(throws: Realm.Error.self) { try Dog(validating: held[0]) }
+        #expect(realm.objects(Dog.self).count == 1 && narrow.dogs.first?.name == "Rex")
+    }
+
+    @Test func objectsOfUnknownClassesInMixedValuesAreErrors() throws {
+        let (realm, _) = try Self.filled()
+        realm.beginWrite()
+        defer { realm.cancelWrite() }
+        for value in [["any": Unlisted()], ["mixed": [Unlisted()]], ["any": DynamicObject()]] as [[String: Any]] {
+            #expect(throws: Realm.Error.self) { try realm.create(Narrow.self, validating: value) }
+        }
+    }
+
+    /// As lists do, which are asked by their elements' order.
+    @Test func setsDoNotContainValuesOfOtherTypes() throws {
+        let (realm, narrow) = try Self.filled()
+        let (ints, words) = (narrow.dynamicMutableSet("intSet"), narrow.dynamicMutableSet("words"))
+        let dog = try #require(realm.dynamicObjects("Dog").first)
+        #expect(!ints.contains(words[0]) && !words.contains(ints[0]) && !ints.contains(dog))
+        #expect(!ints.intersects(words) && !ints.isSubset(of: words) && ints.contains(ints[0]))
+        try realm.write {
+            ints.remove(words[0])
+            ints.remove(dog)
+        }
+        #expect(Array(narrow.intSet) == [1])
+    }
+}
