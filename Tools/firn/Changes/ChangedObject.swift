@@ -43,7 +43,7 @@ struct ChangedObject {
 
     var identity: Identity
     var change: Change
-    /// A text if the output is text.
+    /// The primary key, if it is known; a `JSON.string` if the output is text.
     var primaryKey: JSON?
     var properties: [Property] = []
     /// Whether the object was deleted, and its old values were not logged.

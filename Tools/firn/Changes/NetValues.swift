@@ -18,7 +18,8 @@ final class NetObject {
             + collections.values.reduce(0) { $0 + 64 + $1.byteCount }
     }
 
-    /// The object is deleted, and its old values were not logged. What earlier versions tell of them stays.
+    /// Records that the object is deleted and its old values were not logged. Old values known from earlier versions
+    /// stay.
     func deleteWithoutOldValues() {
         lacksOldValues = true
         for (column, value) in singles { singles[column] = NetValue(old: value.old, lacksOld: value.lacksOld) }
@@ -28,7 +29,7 @@ final class NetObject {
     func collection(_ column: Int, _ kind: CellCollection) -> NetCollection {
         if let known = collections[column] { return known }
         let made = NetCollection(kind)
-        // What an insert does not list is empty.
+        // A collection that an insert does not list is empty.
         if change == .inserted { made.insert(.list([])) }
         collections[column] = made
         return made
@@ -60,7 +61,8 @@ final class NetCollection {
     private(set) var lacksOld = false
     /// Whether the edits of a version were passed over, because they did not fit: versions before it are missing.
     private(set) var isDoubtful = false
-    /// Whether further old elements of the log belong to `base`, and further new ones to `new`, or to both.
+    /// Whether the log's further old elements belong to `base`, its further new ones to `new`, and the new ones to
+    /// both.
     private var isBaseOpen = false
     private var isNewOpen = false
     private var areBothOpen = false
@@ -74,8 +76,8 @@ final class NetCollection {
         isNewOpen = true
     }
 
-    /// The elements after the edits, if these were the elements before. The edits of a version that do not fit are
-    /// passed over.
+    /// The elements after the edits, if `elements` were there before. The edits of a version that do not fit are passed
+    /// over.
     func edited(_ elements: KeptCollection) -> KeptCollection {
         var result = elements
         for (_, edits) in edits {
@@ -92,14 +94,14 @@ final class NetCollection {
         isNewOpen = true
         isDoubtful = false
         if !isInserted {
-            // Unchanged elements were the same before, and so are further ones that follow.
+            // Elements assigned unchanged were the same before, and so are the further ones that follow.
             if isOldLogged { begin(old ?? cell) } else { forgetOld() }
         }
         areBothOpen = old == nil && isBaseOpen
         replace(KeptCollection(cell))
     }
 
-    /// The object is deleted.
+    /// Records that the object is deleted.
     ///
     /// - Parameter cell: nil if the elements were not logged.
     func delete(_ cell: Cell?) {
@@ -108,7 +110,7 @@ final class NetCollection {
         isNewOpen = false
     }
 
-    /// The complete elements before this moment are unknown, unless an earlier version logged them.
+    /// Records that the complete elements before this moment are unknown, unless an earlier version logged them.
     private func forgetOld() {
         isBaseOpen = false
         if base == nil { lacksOld = true }
@@ -125,7 +127,7 @@ final class NetCollection {
 
     /// Adds a script's operations.
     ///
-    /// - Parameter isSalvage: whether a script that does not fit is passed over, instead of thrown.
+    /// - Parameter isSalvage: whether a script that does not fit is passed over; otherwise it throws `Damage`.
     func edit(_ script: EditScript, version: UInt64, isSalvage: Bool = false) throws(Damage) {
         lastEdit = version
         let added = script.edits.map(KeptCollection.Edit.init)

@@ -1,4 +1,4 @@
-/// What one commit does to each table, counted as its blocks go by.
+/// The numbers of objects that one commit inserts, deletes and updates in each table, counted block by block.
 struct CommitCounts {
     struct Table {
         var inserted = 0
@@ -115,7 +115,7 @@ struct ObjectCounts {
         nextKeys = checkpoint.nextKeys
     }
 
-    /// Ends the count with the log's last version, which may be the checkpoint's own.
+    /// Ends the count. If the log has no version after the checkpoint's, the counts are the checkpoint's.
     mutating func finish(lastVersion: UInt64) {
         if let checkpoint, lastVersion <= checkpoint.version { begin(checkpoint) }
     }

@@ -19,7 +19,8 @@ struct LogWalk {
         /// The commit is complete: this frame is its last.
         case commit(FrameHeader, path: String)
         case finding(Finding)
-        /// Reading continues behind damage, with the version after this one. What that builds on is not known.
+        /// Reading continues behind damage, with the version after this one. The state before that version is not
+        /// known.
         case resumed(after: UInt64)
     }
 
@@ -146,8 +147,8 @@ struct LogWalk {
         } else {
             try begin(header, state: &state, call)
         }
-        // Without a seal, the next segment's first version says where this one ends: what lies behind that was
-        // rewritten there.
+        // Without a seal, the next segment's first version says where this one ends. Frames behind that were rewritten
+        // to the next segment.
         let last = entry.seal == nil && !isLast ? store.manifest.segments[index + 1].firstVersion : .max
         var offset = state.commitStart
         while true {

@@ -4,8 +4,7 @@ import FirnStorage
 struct StoreFiles {
     let path: String
     let storage: any Storage
-    /// Where files lie that have another name than their header says: the path that they should have, and the one that
-    /// they have.
+    /// The actual paths of the files whose names are not those that their headers call for, by the right paths.
     private(set) var misnamed: [String: String] = [:]
 
     private init(path: String, storage: any Storage) {

@@ -6,7 +6,7 @@ enum NodeKind: UInt8, CaseIterable {
     case table, rowInner, leaf, chunk, blob, integerIndexInner, integerIndexLeaf, bytesIndexInner, bytesIndexLeaf,
         listInner, listLeaf
 
-    /// The name that a person reads: for one, for many.
+    /// The name that a person reads, in the singular and in the plural.
     var name: (one: String, many: String) {
         switch self {
         case .root: ("root", "roots")
@@ -64,7 +64,7 @@ struct NodeHeader {
     var capacity: Int
     var nodeByteCount: Int
 
-    /// Reads the header of the node at `position`, from which on its file has `available` bytes.
+    /// Reads the header of the node at `position`. The node's file has `available` bytes from there on.
     static func read(
         _ bytes: UnsafeRawBufferPointer, position: Int, available: Int
     ) throws(Damage) -> NodeHeader {

@@ -1,7 +1,7 @@
-/// Where nodes hold references, to which kinds of nodes they lead, and what they count below these. Whatever goes
-/// through the references of any node takes it from `rules(of:)`.
+/// Says where a kind of node holds references, to which kinds of nodes these lead, and where the entries below these
+/// are counted. All code that iterates over a node's references uses `rules(of:)`.
 struct ReferenceRule {
-    /// What the node that a reference leads to belongs to.
+    /// What the target of a reference belongs to.
     enum Part {
         /// A table of its own.
         case table
@@ -22,7 +22,7 @@ struct ReferenceRule {
         case one
         /// As many as the node has entries.
         case entries
-        /// As many as the table has columns, which the number at this offset says.
+        /// As many as there are columns, whose number is at this offset.
         case columns(at: Int)
     }
 
@@ -39,7 +39,7 @@ struct ReferenceRule {
     let place: Place
     let targets: [NodeKind]
     let counts: Counts?
-    /// Nil for what belongs to the same as the node that refers to it.
+    /// Nil if the target belongs to the same as the node that refers to it.
     let part: Part?
 
     private init(_ place: Place, _ targets: NodeKind..., counts: Counts? = nil, part: Part? = nil) {
