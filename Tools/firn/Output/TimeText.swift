@@ -8,8 +8,8 @@ enum TimeText {
 
     /// With all digits of the fraction: none, three or nine.
     static func exact(seconds: Int64, nanoseconds: Int64) -> String {
-        // Seconds and nanoseconds have the same sign, but a written fraction always counts forwards.
-        // The first second of all has none before it.
+        // Seconds and nanoseconds have the same sign, but a written fraction always counts forwards. The least number
+        // of seconds has none before it.
         let second = nanoseconds < 0 && seconds > .min ? seconds - 1 : seconds
         let fraction = nanoseconds < 0 ? nanoseconds + 1_000_000_000 : nanoseconds
         let text = self.seconds(second)

@@ -8,7 +8,7 @@ struct LeafRows {
         case tooOld
         /// Valid until `forget` is called.
         case here(Cell)
-        /// The newest of the older checkpoints in which it can be read has it.
+        /// The value from the newest older checkpoint in which it can be read.
         case older(KeptCell, version: UInt64)
         /// It can't be read anywhere.
         case lost
@@ -24,7 +24,7 @@ struct LeafRows {
     private var hasColumn: [Bool]
 
     /// - Parameters:
-    ///   - columns: the columns that are asked for, ascending.
+    /// - columns: the wanted columns, in ascending order.
     ///   - older: the checkpoints before this one, newest first.
     init(
         _ leaf: OnDiskLeaf, of checkpoint: DamagedCheckpoint, table: Int, columns: [Int],
@@ -50,6 +50,6 @@ struct LeafRows {
         return .older(older.value, version: older.version)
     }
 
-    /// Ends the life of the cells of a row.
+    /// Ends the validity of the cells of a row, and releases their memory.
     func forget() { for run in runs { run?.forget() } }
 }

@@ -1,7 +1,7 @@
 /// The values of one leaf's rows that its checkpoint has lost, as older checkpoints have them.
 ///
-/// An object's number is never given to another one, so what an older checkpoint has under a number is of the same
-/// object.
+/// An object's number is never given to another one, so an older checkpoint's values under the number are those of the
+/// same object.
 ///
 /// Memory: the lost properties of the leaf's rows. It is used by one thread.
 final class OlderValues {

@@ -8,7 +8,7 @@ struct RecoveredRow {
     var values: [Value?]
 }
 
-/// Which of its values a row gives.
+/// The columns whose values a row has.
 enum RowColumns {
     /// Columns that hold no links, and the primary key.
     case plain

@@ -162,7 +162,7 @@ final class RecordSource {
         }
     }
 
-    /// Where the source ends.
+    /// The line and column at which the source ends.
     var end: String { "\(line):\(column + 1)" }
 
     /// The line and column of a byte in the record that is being read: `12:3`.
