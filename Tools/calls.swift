@@ -7,7 +7,7 @@
 // `operation`, `symbol` or `word`. An `assert` may stand without a message.
 import Foundation
 
-/// The source without what comments and string literals hold: spaces stand there. Code within strings is left out.
+/// The source with spaces instead of comments and string literals, including the code within strings.
 func blanked(_ source: [UInt8]) -> [UInt8] {
     var code = source
     var at = 0

@@ -5,9 +5,9 @@ protocol ImportSource: AnyObject {
     /// Takes an object that was read.
     ///
     /// - Parameters:
-    /// - number: the object's number in the source, if the source numbers the objects of its class.
-    /// - values: by the column's number; nil for a property that is not given.
-    /// - line: the object's position in the source, such as its line.
+    ///   - number: the object's number in the source, if the source numbers the objects of its class.
+    ///   - values: by the column's number; nil for a property that is not given.
+    ///   - line: the object's position in the source, such as its line.
     typealias Body = (
         _ table: TableID, _ number: Int64?, _ values: inout [ImportValues.Parsed?], _ line: Int
     ) throws -> Void

@@ -340,7 +340,7 @@ struct ImportValues {
     ///
     /// - Parameters:
     ///   - value: reads the value of a property.
-    /// - takes: reads a member that is no property; returns false if the object may not have that member.
+    ///   - takes: reads a member that is no property; returns false if the object may not have that member.
     func readProperties(
         of table: TableID, _ reader: inout JSONReader,
         _ value: (ColumnSchema, inout JSONReader) throws(InputFault) -> Parsed,

@@ -81,7 +81,7 @@ final class Importer {
     /// Adds an object, or changes the one that has its primary key.
     ///
     /// - Parameters:
-    /// - number: the object's number in the import, if the import numbers it.
+    ///   - number: the object's number in the import, if the import numbers it.
     ///   - values: by the column's number; nil for a property that is not given.
     func add(_ table: TableID, number: Int64?, _ values: inout [Parsed?], line: Int) throws {
         if let primaryKey = schema[table].primaryKey {

@@ -24,7 +24,7 @@ struct LeafRows {
     private var hasColumn: [Bool]
 
     /// - Parameters:
-    /// - columns: the wanted columns, in ascending order.
+    ///   - columns: the wanted columns, in ascending order.
     ///   - older: the checkpoints before this one, newest first.
     init(
         _ leaf: OnDiskLeaf, of checkpoint: DamagedCheckpoint, table: Int, columns: [Int],

@@ -80,7 +80,7 @@ struct TableMerge {
     /// before.
     ///
     /// - Parameters:
-    /// - index: the checkpoint's index.
+    ///   - index: the checkpoint's index.
     ///   - isOutdated: whether rows are taken because they can't be read in a newer checkpoint.
     /// - Returns: how many rows there were.
     private mutating func visitRows(
