@@ -87,7 +87,7 @@ func arguments(in code: [UInt8], at opening: Int) -> [Range<Int>] {
 struct Source {
     let bytes: [UInt8]
     let code: [UInt8]
-    /// The code. One character stands for each byte, so that offsets are those of the file.
+    /// The code. One character stands for each byte, so that offsets are the same as in the file.
     let text: String
 
     init(_ path: String) throws {

@@ -6,7 +6,7 @@
 // GRAPHS is a folder with the module's symbol graphs, SOURCES the folder with its source files. The graphs lack
 // functions with a label that begins with an underscore, so these are taken from the sources.
 //
-// Other names that begin with an underscore are for inlining alone: they are not documented to users.
+// Other names that begin with an underscore exist only for inlining, and are not documented for users.
 import Foundation
 
 struct Graph: Decodable {

@@ -72,7 +72,7 @@ struct Verification {
     /// How much of the checkpoints' files has been read.
     private var checkpointDone = 0
     private var progress: (_ checkpointDone: Int) -> Void = { _ in }
-    /// Bytes of all segments and of the checkpoint's files.
+    /// Bytes of all segments and of all checkpoints' files.
     private var total = 0
     /// The names of the files of all checkpoints; nil if they can't be known.
     private var checkpointNames: Set<String>? = []

@@ -10,7 +10,7 @@ struct TreeSource: Sendable {
         let folder: [UInt8]
     }
 
-    /// The path as the system needs it.
+    /// The path for system calls.
     func location(_ path: TreePath) -> [UInt8] {
         if let replaced, path.isWithin(replaced.part) {
             let inside = path.bytes.dropFirst(replaced.part.bytes.count)

@@ -11,7 +11,7 @@ struct Run {
     let tree: Tree
     /// The limit of a run's memory: more than any test needs. A mutant that fills memory then does no other harm.
     private static let memoryKibibytes = 8 << 20
-    /// Tests that map more than that, and so would fail with any mutant.
+    /// Tests that map more than this limit, and so would fail with any mutant.
     private static let needsAllMemory = "ReservedMemoryTests"
 
     private var program: String { tree.build + "/debug/FirnPackageTests.xctest" }

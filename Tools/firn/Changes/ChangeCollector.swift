@@ -211,7 +211,7 @@ struct ChangeCollector {
 }
 
 extension EditScript {
-    /// The operations with their elements. The elements are valid as long as the script's.
+    /// The operations with their elements. The elements are valid as long as the script's bytes.
     var edits: [ShownEdit] {
         let new = Element.all(of: self.new.cell(0))
         let old = self.old.map { Element.all(of: $0.cell(0)) } ?? []

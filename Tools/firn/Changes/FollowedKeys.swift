@@ -16,7 +16,7 @@ final class FollowedKeys: ObjectNames {
     private var checkpoint: OpenedCheckpoint?
     private var tables: [Int: OnDiskTable] = [:]
 
-    /// Reads the log before version `from`, as far as the checkpoint does not hold its objects.
+    /// Reads the part of the log before version `from` whose objects the checkpoint does not have.
     init(_ store: OpenedStore, before from: UInt64, _ filter: ObjectFilter, isJSON: Bool) throws {
         self.isJSON = isJSON
         self.filter = filter

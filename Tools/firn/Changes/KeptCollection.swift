@@ -49,7 +49,7 @@ struct KeptCollection {
         /// Whether the elements that the edit adds are known.
         var hasNew: Bool { new.count == operation.newCount }
 
-        /// Valid as long as the edit.
+        /// The edit for the output, valid as long as this edit.
         var shown: ShownEdit {
             ShownEdit(operation: operation, new: new.map(\.element)[...], old: old.map(\.element)[...])
         }

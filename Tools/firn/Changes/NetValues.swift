@@ -4,15 +4,15 @@ import FirnBytes
 final class NetObject {
     /// What happened to the object, all in all.
     var change: ChangedObject.Change
-    /// By the column's number.
+    /// The object's values and collections, by the column's number.
     var singles: [Int: NetValue] = [:]
     var collections: [Int: NetCollection] = [:]
-    /// Whether the object was deleted, and its old values were not logged.
+    /// Whether the object was deleted without its old values in the log.
     var lacksOldValues = false
 
     init(_ change: ChangedObject.Change) { self.change = change }
 
-    /// Roughly how many bytes it takes in memory.
+    /// Roughly how many bytes the object takes in memory.
     var byteCount: Int {
         singles.values.reduce(128) { $0 + 64 + ($1.old?.byteCount ?? 0) + ($1.new?.byteCount ?? 0) }
             + collections.values.reduce(0) { $0 + 64 + $1.byteCount }
@@ -41,7 +41,7 @@ final class NetObject {
 struct NetValue {
     var old: KeptCell?
     var new: KeptCell?
-    /// Whether there was an old value, and it was not logged.
+    /// Whether there was an old value that was not logged.
     var lacksOld = false
 }
 
@@ -49,7 +49,7 @@ struct NetValue {
 /// elements if the collection was assigned, or its object inserted or deleted. Otherwise it has only edits.
 final class NetCollection {
     let kind: CellCollection
-    /// The edits from the first version on, up to the first one after which the complete elements are known.
+    /// The edits from the first version on, up to the first version after which the complete elements are known.
     private(set) var edits: [(version: UInt64, edits: [KeptCollection.Edit])] = []
     /// The complete elements after `edits`, before the collection was assigned or its object deleted.
     private var base: KeptCollection?
@@ -57,9 +57,9 @@ final class NetCollection {
     private(set) var new: KeptCollection?
     /// The last version that has edited the elements; 0 if none has.
     private(set) var lastEdit: UInt64 = 0
-    /// Whether the elements before are unknown, because they were not logged.
+    /// Whether the elements before the first version are unknown, because they were not logged.
     private(set) var lacksOld = false
-    /// Whether the edits of a version were passed over, because they did not fit: versions before it are missing.
+    /// Whether a version's edits were passed over. They did not fit, because versions before it are missing.
     private(set) var isDoubtful = false
     /// Whether the log's further old elements belong to `base`, its further new ones to `new`, and the new ones to
     /// both.

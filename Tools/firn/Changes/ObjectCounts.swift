@@ -32,7 +32,7 @@ struct CommitCounts {
         self.filter = filter
     }
 
-    /// How many of these objects are counted.
+    /// How many of the objects with these keys are counted.
     private func count(_ table: Int, _ keys: KeyRun) -> Int {
         guard filter.includes(table: table) else { return 0 }
         return filter.keys == nil ? keys.count : (0..<keys.count).count { filter.includes(table, keys[$0]) }
@@ -94,10 +94,10 @@ struct ObjectCounts {
     private var nextKeys: [Int: Int64] = [:]
     /// False if commits are missing, so that the counts can't be known.
     private(set) var areKnown = true
-    /// The counts to go on from once the log has reached the checkpoint's version.
+    /// The counts from which to go on once the log has reached the checkpoint's version.
     private let checkpoint: CheckpointCounts?
 
-    /// - Parameter firstVersion: the first one that the log holds.
+    /// - Parameter firstVersion: the first version that the log holds.
     init(firstVersion: UInt64, checkpoint: CheckpointCounts?) {
         self.checkpoint = checkpoint
         areKnown = firstVersion <= 1

@@ -100,7 +100,7 @@ extension OpenedStore {
 }
 
 extension OpenedStore {
-    /// The first damage of the log or the checkpoint's headers; nil if there is none.
+    /// The first damage of the manifest, the checkpoint's headers or the log; nil if there is none.
     fileprivate func firstDamage() throws -> Finding? {
         var found = (findings + (try openCheckpoint().findings)).first { $0.kind == .damage }
         guard found == nil else { return found }

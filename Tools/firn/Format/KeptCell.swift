@@ -14,7 +14,7 @@ final class KeptCell {
 
     deinit { memory.deallocate() }
 
-    /// Roughly how many bytes it takes in memory.
+    /// Roughly how many bytes the value takes in memory.
     var byteCount: Int { 96 + memory.count }
 }
 

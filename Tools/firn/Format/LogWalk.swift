@@ -1,13 +1,13 @@
 import FirnBytes
 import FirnStorage
 
-/// Walks the log of a store frame by frame, in order, checks each frame, and decides by the rules of recovery what
-/// each problem is.
+/// Walks the log of a store frame by frame, in order, checks each frame, and decides by the rules of recovery whether a
+/// problem is damage.
 ///
 /// - A sealed segment was synced before the manifest called it sealed: any problem in it is damage.
 /// - In the last segment, B is the first offset without a good frame of the chain. Durable marks are in the headers of
 ///   all frames, before and behind B, in the segment's header, and in the shared page. If one of them has reached the
-///   version at B, that version was durable: damage. Otherwise everything from B on is a torn tail.
+///   version at B, that version was durable, and the break is damage. Otherwise everything from B on is a torn tail.
 /// - If a writer is running, the last segment is read up to the version that the writer has published and no further.
 ///   What follows is not finished.
 struct LogWalk {

@@ -102,7 +102,7 @@ extension StoreFiles {
     /// The numbers of the checkpoints' files that there are, in order.
     func checkpointIDs() throws(ToolError) -> [UInt64] { try list(checkpoints).compactMap(Self.checkpointID).sorted() }
 
-    /// The names in a folder, as they should be. None if there is no folder.
+    /// The right names of the files in a folder; none if there is no folder.
     private func list(_ folder: String) throws(ToolError) -> Set<String> {
         let names = try stored(storage.status(folder)?.kind == .folder ? storage.list(folder) : [])
         return Set(names).union(

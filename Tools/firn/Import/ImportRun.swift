@@ -132,7 +132,7 @@ struct ImportRun {
             last = try transaction.commit().number
             hasCommitted = true
         }
-        // Another process may have changed the schema while the source was looked at.
+        // Another process may have changed the schema while the source was examined.
         let stored = transaction.snapshot.schema
         let schema = try ImportSchema(stored, adding: classes, version: version).schema
         if schema != stored { try transaction.changeSchema(to: schema) }
@@ -174,6 +174,6 @@ struct ImportRun {
 }
 
 extension StoreError {
-    /// Whether a commit has more bytes than the log takes in one.
+    /// Whether a commit has more bytes than the log takes in one commit.
     fileprivate var isCommitTooLarge: Bool { if case .log(let error) = code { error.code == .tooLarge } else { false } }
 }

@@ -96,7 +96,7 @@ struct ImportValues {
         return .value(value)
     }
 
-    /// Reads a value of a type; nil if it is none of that type.
+    /// Reads a value of a type; nil if the next value is not of that type.
     func readScalar(
         _ type: ColumnType, kind: JSONReader.Kind, reader: inout JSONReader
     ) throws(InputFault) -> Value? {

@@ -98,7 +98,7 @@ extension Importer {
     /// The objects that a value links to and that are missing.
     private struct Missing {
         var count = 0
-        /// The first one, for a message.
+        /// The first of these objects, for a message.
         var first: String?
     }
 

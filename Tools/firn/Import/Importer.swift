@@ -31,14 +31,14 @@ final class Importer {
     }
 
     var deferred: [Deferred] = []
-    /// The objects that have properties that wait, by table.
+    /// The objects with waiting properties, by table.
     var waiting: [TableID: KeySet] = [:]
     /// Properties that were given again after they had begun to wait. A property's entries in `deferred` before this
     /// index are stale.
     var superseded: [Place: Int] = [:]
     /// Objects of the store that only waiting properties may still change. They are not counted as changed yet.
     var uncounted: [TableID: KeySet] = [:]
-    /// The keys of objects that have another number in the import, by table and that number.
+    /// The keys of objects whose number in the import is another one, by table and number.
     private(set) var renumbered: [TableID: [Int64: Int64]] = [:]
     /// The keys, by table, of objects that do not have that number in the import: objects of the import, and objects
     /// that others have added meanwhile. A link to such a number does not lead to them.
@@ -57,7 +57,7 @@ final class Importer {
         firstKeys = schema.tables.indices.map { transaction.table(TableID($0)).nextKey }
     }
 
-    /// The keys that new objects would have got at the last commit, by table.
+    /// The next keys of new objects as of the last commit, by table.
     private var nextKeys: [Int64] = []
 
     /// Must be called before the transaction is committed.
@@ -111,7 +111,7 @@ final class Importer {
         inserted += 1
     }
 
-    /// Notes the key that an object got, before anything may link to it.
+    /// Records the key of an object, before anything may link to the object.
     private func note(_ key: Int64, of number: Int64?, _ table: TableID) throws(InputFault) {
         // Links to an object with a primary key name it by a number only if the import numbers it.
         guard number != nil || schema[table].primaryKey == nil, !schema[table].isEmbedded, number != key else { return }

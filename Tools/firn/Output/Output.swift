@@ -79,7 +79,7 @@ final class Output {
         try out(text)
     }
 
-    /// A line for the user on the error stream, apart from the result.
+    /// Writes a line for the user to the error stream, apart from the result.
     func warn(_ text: String) {
         clearProgress()
         error(DisplayText.lines(text) + "\n")

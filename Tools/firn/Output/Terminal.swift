@@ -33,8 +33,8 @@ enum Terminal {
         return Int(size.ws_col)
     }
 
-    /// The process that shows the result page by page; nil if there is none. Set by the main thread before anything is
-    /// written, and used by it alone.
+    /// The process that shows the result page by page; nil if there is none. The main thread sets it before anything is
+    /// written, and no other thread uses it.
     nonisolated(unsafe) private static var pager: pid_t?
 
     /// Sends the result through a pager from now on, if it goes to a terminal. The pager is the command in `PAGER`, or
@@ -231,7 +231,7 @@ enum Terminal {
 /// The signals that ask the process to end, such as Ctrl-C. A subcommand that makes something checks for them while it
 /// works, and removes what it has made. All others end at once.
 enum Interrupts {
-    /// The last signal; 0 for none. A signal's handler may do no more than set it.
+    /// The last signal; 0 for none. A signal's handler may do little more than set it.
     private static let last = Atomic<Int32>(0)
     private static let isPostponing = Atomic<Bool>(false)
     private static let signals = [SIGINT, SIGTERM, SIGHUP]

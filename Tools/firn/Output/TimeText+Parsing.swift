@@ -89,7 +89,7 @@ extension TimeText {
             return number
         }
 
-        /// The digits of a fraction of a second, and the last one's unit, in nanoseconds.
+        /// A fraction of a second, and the unit of its last digit, in nanoseconds.
         mutating func fraction() -> (Int64, unit: Int64)? {
             guard let first = digit() else { return nil }
             var unit: Int64 = 100_000_000

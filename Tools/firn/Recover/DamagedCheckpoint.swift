@@ -9,7 +9,7 @@ final class DamagedCheckpoint {
         var keys: Range<Int64>
         /// The lowest key below the lost node. All ranges that `rows` counts together have the same.
         var group: Int64
-        /// How many there were, if a node above says so. If not, there may have been none.
+        /// How many rows there were; nil if no node above says so. There may then have been none.
         var rows: Int64?
     }
 

@@ -13,7 +13,7 @@ struct LogFrames {
         let payload: UnsafeRawBufferPointer
         /// The segment's path.
         let path: String
-        /// Whether something before it in the segment can't be read.
+        /// Whether something between the frame before it and this frame can't be read.
         let followsDamage: Bool
     }
 

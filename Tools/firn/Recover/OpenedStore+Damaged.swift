@@ -64,7 +64,7 @@ extension OpenedStore {
         }
         var before: [CheckpointFooter.File] = []
         if start > 0 {
-            // The files before it are those of the checkpoint before it.
+            // The files before this one are the files of the checkpoint before it.
             for older in try checkpointsThatExist() where older.id < entry.id {
                 guard let footer = try whole(older), let last = footer.files.last, last.end <= start else { continue }
                 before = footer.files

@@ -2,7 +2,7 @@
 struct RowLosses {
     /// Rows that the checkpoint of their table has lost.
     struct Gap {
-        /// How many there were; nil if that is not known.
+        /// How many rows there were; nil if that is not known.
         let rows: Int64?
         /// How many of these rows an older checkpoint has, in an older state.
         fileprivate(set) var outdated = 0

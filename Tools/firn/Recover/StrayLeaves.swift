@@ -56,7 +56,7 @@ final class StrayLeaves {
             }
             found.leaves.sort { $0.keys[0] < $1.keys[0] }
             for (leaf, next) in zip(found.leaves, found.leaves.dropFirst()) where leaf.keys.last! >= next.keys[0] {
-                // They contradict each other.
+                // Leaves whose keys overlap contradict each other.
                 return Found()
             }
             if let rows {

@@ -33,7 +33,7 @@ struct TableMerge {
 
     /// - Parameters:
     ///   - changedKeys: the keys of the table's objects in `changes`, in any order.
-    ///   - losses: those of the walk until now.
+    ///   - losses: the losses of the walk until now.
     init(
         _ number: Int, of schema: DecodedSchema, range: Range<Int64>, columns: RowColumns, sources: RecoverSources,
         changes: NetChanges, changedKeys: [Int64], losses: RowLosses
@@ -146,7 +146,7 @@ struct TableMerge {
             row: RecoveredRow(table: number, key: key, values: Array(repeating: nil, count: table.columns.count)))
     }
 
-    /// An object that no checkpoint has any data of.
+    /// An object that no checkpoint has, from the log alone.
     private mutating func draft(_ key: Int64, _ object: NetObject) -> Draft {
         var draft = blank(key)
         for column in read where !put(object, column: column, into: &draft) && object.change == .updated {

@@ -13,7 +13,7 @@ struct LineEditor {
         case end
         /// Several completions are possible.
         case choices([String])
-        /// Ctrl-L.
+        /// Ctrl-L: the screen is cleared.
         case clear
     }
 

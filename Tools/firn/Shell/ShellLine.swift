@@ -50,7 +50,7 @@ enum ShellLine: Equatable {
     private static func words(_ line: String) throws(ToolError) -> [String] {
         var words: [String] = []
         var word = ""
-        // Whether a word has begun: one in quotes may be empty.
+        // Whether a word has begun: a word in quotes may be empty.
         var isWord = false
         var quote: Character?
         var isEscaped = false

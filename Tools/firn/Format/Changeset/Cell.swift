@@ -23,7 +23,7 @@ indirect enum Cell {
     case string(UnsafeRawBufferPointer)
     case data(UnsafeRawBufferPointer)
     case date(seconds: Int64, nanoseconds: Int64)
-    /// 12 bytes, in the order of its text form.
+    /// The 12 bytes, in the order of the id's text form.
     case objectID([UInt8])
     case uuid(UInt64, UInt64)
     case decimal(UInt64, UInt64)

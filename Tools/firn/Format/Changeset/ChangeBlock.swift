@@ -56,7 +56,8 @@ struct UpdateRun {
     /// A bit for each cell: set if the assigned value equals the old one. Nil if no value does.
     let unchanged: Bitmap?
     let values: CellRun
-    /// The old values of the cells whose bit is not set, in order; nil if all bits are, or if they were not logged.
+    /// The old values of the cells whose bit is not set, in order. Nil if all bits are set, or if these values were not
+    /// logged.
     var old: CellRun?
 
     /// How many old values there must be.

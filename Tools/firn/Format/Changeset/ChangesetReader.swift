@@ -127,7 +127,7 @@ struct ChangesetReader {
         return block
     }
 
-    /// Checks that old values, and the block that says that there are none, are where they may be.
+    /// Checks that a part with old values does not say that it has none, and that the block that says so comes first.
     private func checkOld(_ raw: Raw) throws(Damage) {
         if raw.kind == 13 {
             // A part's first block has its body at offset 6, since a block's header has six bytes.

@@ -70,7 +70,7 @@ struct CheckpointScan {
     }
 
     private enum Item {
-        /// Valid until the next call.
+        /// An intact node, valid until the next call.
         case node(OnDiskNode)
         /// Why it is not an intact node, and how many bytes it claims.
         case bad(String, byteCount: Int)

@@ -14,7 +14,7 @@ extension OnDiskNode {
     /// value, the key has the first 120 bytes and a hash.
     static let indexKeyByteCount = 136
 
-    /// Where the payloads of a root and of a table end.
+    /// The offsets at which the payloads of a root and of a table end.
     static func rootEnd(tables: Int) -> Int { 32 + 8 * tables }
     static func tableEnd(columns: Int) -> Int { 64 + 16 * columns }
 

@@ -32,7 +32,7 @@ enum NodeKind: UInt8, CaseIterable {
     var mayHaveReferences: Bool { self != .blob && self != .integerIndexLeaf && self != .bytesIndexLeaf }
 }
 
-/// What is wrong with a node, or with what it says about another.
+/// Damage of a node, or of what it says about another node.
 struct NodeDamage: Error {
     /// The node's position in the mapping.
     var position: Int
@@ -101,7 +101,7 @@ struct NodeHeader {
 final class OnDiskNode {
     let position: Int
     let header: NodeHeader
-    /// Valid as long as the node.
+    /// The node's bytes, valid as long as the node.
     let bytes: UnsafeRawBufferPointer
     private let isOwner: Bool
 

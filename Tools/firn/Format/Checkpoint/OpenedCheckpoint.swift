@@ -10,7 +10,7 @@ final class OpenedCheckpoint {
     struct File {
         let entry: CheckpointFooter.File
         let path: String
-        /// The file's length; 0 if it is missing.
+        /// The file's length; 0 if it is missing, or longer than any checkpoint's file.
         let byteCount: Int
         /// Nil if the file is missing, or is not the one that it should be.
         let file: (any StorageFile)?
@@ -24,7 +24,7 @@ final class OpenedCheckpoint {
 
     private static let blockByteCount = 64 << 10
     private static let blockCount = 256
-    /// The file and the block that each slot holds; -1 for none.
+    /// The file and the block that each slot of `blocks` holds; -1 for none.
     private var owners = [(file: Int, block: Int)](repeating: (-1, -1), count: blockCount)
     private var blocks = [[UInt8]](repeating: [], count: blockCount)
     /// The bytes of all nodes that references have led to, and the limit for them: see `walk`.

@@ -3,7 +3,7 @@
 struct ReferenceRule {
     /// What the target of a reference belongs to.
     enum Part {
-        /// A table of its own.
+        /// A table; the target is the table's own node.
         case table
         /// The values of a column, or its index, or its backlinks.
         case values, index, backlinks

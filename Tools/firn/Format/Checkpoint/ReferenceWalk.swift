@@ -1,6 +1,5 @@
-/// Follows all references of a checkpoint's version and calls back with each node: what it belongs to, and how long it
-/// is. Checks that each reference leads to a node of a kind that it may lead to, and that inner nodes count what is
-/// below them.
+/// Follows all references of a checkpoint's version, and calls back with each node's owner, header and position. Checks
+/// that each reference leads to a node of an allowed kind, and that inner nodes count what is below them.
 ///
 /// Nodes that hold no references are not read beyond their headers: a scan of the files checks their bytes.
 final class ReferenceWalk {

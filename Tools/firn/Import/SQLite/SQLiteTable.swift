@@ -202,7 +202,7 @@
 
         /// All rows, with the columns in their order.
         func rows(in file: SQLiteFile) throws(ToolError) -> SQLiteFile.Rows {
-            // With the table's name before it, a column's name can't be taken for a text.
+            // SQLite may take a column's quoted name for a text, but not with the table's name before it.
             let names = columns.map { "t.\(SQLiteFile.quoted($0.name))" }.joined(separator: ", ")
             return try SQLiteFile.Rows(file, "SELECT \(names) FROM main.\(SQLiteFile.quoted(name)) AS t")
         }

@@ -63,7 +63,7 @@
             }
         }
 
-        /// The type as a primary key, which may be an integer or a text.
+        /// The type that the property needs as a primary key: an integer, a text, or `mixed` if it can't be one.
         var keyType: ColumnType {
             switch (integers, reals || nulls, texts, blobs) {
             case (true, false, false, false): .int
