@@ -17,7 +17,7 @@ import Foundation
 ///   - `expression`: original and mutant are expressions of one type.
 ///   - `statements`: original and mutant are complete statements that declare nothing the code behind them needs. The
 ///     mutant may be empty.
-///   - `text`: the mutant replaces the original as it is. In it, the word MUTANT means whether the mutant is on.
+///   - `text`: the mutant replaces the original as it is. In it, the word MUTANT is true while the mutant is on.
 /// - `tests`: a regular expression for `swift test --filter`, for the tests that should notice the mutant first.
 ///   Optional.
 /// - `equivalent`: why no test can notice the mutant. It is run all the same: if a test notices it, the explanation is

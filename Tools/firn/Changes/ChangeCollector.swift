@@ -38,8 +38,8 @@ struct ChangeCollector {
         self.output = output
     }
 
-    /// Begins a version. It is named in a heading, or in the JSON of each object. Objects in memory are discarded,
-    /// because their version turned out to be incomplete.
+    /// Begins a version. It is named in a heading, or in the JSON of each object. Objects that are still in memory are
+    /// discarded, because their version turned out to be incomplete.
     mutating func begin(version: UInt64, time: Int64) {
         giveUp()
         let text = TimeText.milliseconds(time)

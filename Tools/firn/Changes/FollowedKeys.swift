@@ -30,7 +30,7 @@ final class FollowedKeys: ObjectNames {
             guard case .frame(let frame, let payload, let path) = event else { return true }
             guard !frame.kind.isPart || frame.version < from else { return false }
             var schema = commits.schema
-            // Damage here only leaves primary keys unknown. The caller's walk reports what it meets itself.
+            // Damage here only leaves primary keys unknown. The caller's walk reports the damage that it meets.
             _ = try commits.take(frame, payload: payload, path: path) { block in
                 if case .schema(let new) = block { schema = new }
                 self.note(block, schema)

@@ -61,8 +61,8 @@ final class NetCollection {
     private(set) var lacksOld = false
     /// Whether a version's edits were passed over. They did not fit, because versions before it are missing.
     private(set) var isDoubtful = false
-    /// Whether the log's further old elements belong to `base`, its further new ones to `new`, and the new ones to
-    /// both.
+    /// Whether further old elements of the log belong to `base`, whether further new ones belong to `new`, and whether
+    /// the new ones belong to both.
     private var isBaseOpen = false
     private var isNewOpen = false
     private var areBothOpen = false

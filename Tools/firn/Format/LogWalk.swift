@@ -147,8 +147,8 @@ struct LogWalk {
         } else {
             try begin(header, state: &state, call)
         }
-        // Without a seal, the next segment's first version says where this one ends. Frames behind that were rewritten
-        // to the next segment.
+        // Without a seal, the next segment's first version says where this one ends. Frames behind that point were
+        // rewritten to the next segment.
         let last = entry.seal == nil && !isLast ? store.manifest.segments[index + 1].firstVersion : .max
         var offset = state.commitStart
         while true {

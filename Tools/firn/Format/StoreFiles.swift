@@ -4,7 +4,7 @@ import FirnStorage
 struct StoreFiles {
     let path: String
     let storage: any Storage
-    /// The actual paths of the files whose names are not those that their headers call for, by the right paths.
+    /// The actual paths of the files whose headers call for another name, by the paths that they should have.
     private(set) var misnamed: [String: String] = [:]
 
     private init(path: String, storage: any Storage) {

@@ -16,7 +16,7 @@ final class DamagedCheckpoint {
     /// What a walk over a table's rows meets.
     enum Item {
         case leaf(OnDiskLeaf)
-        /// Rows that are lost from this point of the order.
+        /// Lost rows whose keys belong at this point of the order.
         case lost(LostRows)
     }
 

@@ -29,7 +29,7 @@ struct DamagedLog {
     /// Reads the complete log once.
     init(_ store: OpenedStore) throws {
         frames = try LogFrames(store)
-        // Everything counts as committed that Firn's recovery would keep, or that any mark says was durable.
+        // A version counts as committed if Firn's recovery would keep it, or if any mark says that it was durable.
         var survey = LogSurvey(frames, limit: try Self.whole(frames.store))
         let found = try frames.forEachFrame { frame in try survey.add(frame) }
         isEndLost = try frames.isLastSegmentLost(hasFrames: survey.hasLastFrames)

@@ -17,7 +17,7 @@ struct LogFrames {
         let followsDamage: Bool
     }
 
-    /// The store. Its manifest also lists the segments that were found although it did not list them.
+    /// The store. Its manifest is completed by the segments that it did not list.
     let store: OpenedStore
     var segments: [Manifest.Segment] { store.manifest.segments }
     /// The first version that the log should hold.
@@ -32,7 +32,7 @@ struct LogFrames {
     // MARK: Segments
 
     /// The segments that the manifest lists, and others of the same store. If the manifest is an old one that was
-    /// restored, these come after its own. If it was pieced together, these are segments with damaged headers.
+    /// restored, the others come after its own. If it was pieced together, the others have damaged headers.
     private static func segments(_ store: OpenedStore) throws -> [Manifest.Segment] {
         let listed = store.manifest.segments
         var segments = listed

@@ -4,7 +4,7 @@ extension OpenedStore {
     /// Opens a checkpoint as far as that is possible: with damaged headers, files that are cut off, and without its
     /// footer. Nil if it is not known which nodes it has.
     ///
-    /// Damage is not reported here, but where the data are needed that it has destroyed.
+    /// Damage is not reported here, but where the destroyed data are needed.
     ///
     /// - Parameter schema: the schema if the footer is lost; nil if it is not known.
     func openDamaged(_ entry: Manifest.Checkpoint, schema: DecodedSchema?) throws -> OpenedCheckpoint? {

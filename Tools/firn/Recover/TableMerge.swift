@@ -146,7 +146,7 @@ struct TableMerge {
             row: RecoveredRow(table: number, key: key, values: Array(repeating: nil, count: table.columns.count)))
     }
 
-    /// An object that no checkpoint has, from the log alone.
+    /// The draft of an object that only the log has.
     private mutating func draft(_ key: Int64, _ object: NetObject) -> Draft {
         var draft = blank(key)
         for column in read where !put(object, column: column, into: &draft) && object.change == .updated {

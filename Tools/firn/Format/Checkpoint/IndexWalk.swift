@@ -101,7 +101,7 @@ struct IndexWalk {
         return (try node.reference(offset + 8), try node.i64(offset + 16))
     }
 
-    /// The bytes of a key. They lie in words of eight bytes, in each of which the last byte comes first in the key.
+    /// The bytes of a key. They lie in words of eight bytes. Within a word, the last byte comes first in the key.
     private func keyBytes(
         _ node: OnDiskNode, _ entry: (offset: Int, key: Int, keyByteCount: Int, head: UInt32)
     ) throws(NodeDamage) -> [UInt8] {

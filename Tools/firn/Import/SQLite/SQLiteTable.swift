@@ -25,7 +25,7 @@
         var primaryKey: Int?
         private(set) var rowCount = 0
 
-        /// Whether the table's primary key can be that of its class.
+        /// Whether the table's primary key can become the primary key of its class.
         var hasKey: Bool { primaryKey.map { [.int, .string].contains(columns[$0].keyType) } ?? false }
 
         /// The user's tables of a database, or the chosen ones, after their rows were examined.
