@@ -11,7 +11,7 @@ final class Entry: Object {
     @Persisted var modified: Date
     /// The permission bits.
     @Persisted var mode: Int
-    /// Set for a file of at most `ContentHash.limit` bytes that could be read.
+    /// The hash of the content of a file of at most `ContentHash.limit` bytes that could be read; nil for all else.
     @Persisted var contentHash: Int?
     /// The target of a symbolic link.
     @Persisted var target: String?

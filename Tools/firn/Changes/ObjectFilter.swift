@@ -2,9 +2,9 @@ import FirnBytes
 
 /// A choice of objects by table number and object key, as the log names them.
 struct ObjectFilter {
-    /// Nil for all tables.
+    /// The chosen table; nil for all tables.
     let table: Int?
-    /// Nil for all objects of the table.
+    /// The keys of the chosen objects; nil for all objects of the table.
     let keys: Set<Int64>?
     /// The primary keys of the chosen objects, as far as a search has found them.
     let names: [Int64: JSON]

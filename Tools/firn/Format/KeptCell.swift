@@ -2,7 +2,7 @@ import FirnBytes
 
 /// A value that owns its bytes, so that it may be kept when the part or the node that it was read from is gone.
 final class KeptCell {
-    /// Valid as long as this object exists.
+    /// The value, valid as long as this object exists.
     let cell: Cell
     private let memory: UnsafeMutableRawBufferPointer
 

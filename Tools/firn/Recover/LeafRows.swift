@@ -6,19 +6,19 @@ struct LeafRows {
     enum Found {
         /// The leaf is too old to have the column.
         case tooOld
-        /// Valid until `forget` is called.
+        /// The value, valid until `forget` is called.
         case here(Cell)
         /// The value from the newest older checkpoint in which it can be read.
         case older(KeptCell, version: UInt64)
-        /// It can't be read anywhere.
+        /// The value can't be read in any checkpoint.
         case lost
     }
 
     let keys: [Int64]
     private let checkpoint: DamagedCheckpoint
     private let olderValues: OlderValues
-    /// By the column's number. Nil for a column that can't be read or is not asked for, or if the leaf is too old to
-    /// have it.
+    /// The values by the column's number. Nil for a column that can't be read or is not wanted, or if the leaf is too
+    /// old to have it.
     private var runs: [ChunkRun?]
     /// Whether the leaf is new enough to have a column.
     private var hasColumn: [Bool]
@@ -42,7 +42,7 @@ struct LeafRows {
         }
     }
 
-    /// The value of a row in a column that was asked for.
+    /// The value of a row in one of the wanted columns.
     func value(_ number: Int, row: Int) throws -> Found {
         guard hasColumn[number] else { return .tooOld }
         if let run = runs[number], let cell = try checkpoint.ifReadable({ try run.cell(row) }) { return .here(cell) }

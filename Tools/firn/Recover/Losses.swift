@@ -1,7 +1,7 @@
 /// A class, or one of its properties, by numbers.
 struct SchemaPath: Hashable, Comparable {
     var table: Int
-    /// Nil for the class.
+    /// The property's column; nil for the class itself.
     var column: Int?
 
     static func < (a: SchemaPath, b: SchemaPath) -> Bool { (a.table, a.column ?? -1) < (b.table, b.column ?? -1) }
@@ -38,7 +38,7 @@ struct Losses {
     private var byPath: [SchemaPath: Loss] = [:]
 
     var isEmpty: Bool { byPath.isEmpty }
-    /// In the order of tables and columns.
+    /// All losses, in the order of tables and columns.
     var all: [(path: SchemaPath, loss: Loss)] {
         byPath.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }

@@ -10,7 +10,8 @@ final class OlderValues {
     private let checkpoints: ArraySlice<DamagedCheckpoint>
     private let table: Int
     private let keys: ClosedRange<Int64>
-    /// By the column's number, then by the object's; filled when a value of the column is first asked for.
+    /// The values by the column's number, then by the object's. A column is read when one of its values is first
+    /// needed.
     private var found: [Int: [Int64: Found]] = [:]
 
     /// - Parameter checkpoints: newest first.

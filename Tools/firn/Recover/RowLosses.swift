@@ -25,7 +25,7 @@ struct RowLosses {
     /// `version` is the oldest of these checkpoints' versions.
     private(set) var outdated: [SchemaPath: (version: UInt64, objects: Loss)] = [:]
 
-    /// In the order of tables and keys.
+    /// The gaps, in the order of tables and keys.
     var gaps: [(table: Int, gap: Gap)] {
         gapsByGroup.sorted { $0.key < $1.key }.map { ($0.key.table, $0.value) }
     }

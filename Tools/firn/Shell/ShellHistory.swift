@@ -6,7 +6,7 @@ import FirnStorage
 /// instant, one of the lines may be lost.
 struct ShellHistory {
     private(set) var lines: [String] = []
-    /// Nil if no history is kept.
+    /// The history's file; nil if no history is kept.
     private let path: String?
     private let storage: any Storage
 

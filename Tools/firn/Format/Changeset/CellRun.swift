@@ -44,7 +44,7 @@ final class BlobStore {
         blob.bytes.append(piece)
     }
 
-    /// A blob's bytes. Each blob is referred to once.
+    /// A blob's bytes. Throws if there is no such blob, or if it was used before: each blob is referred to once.
     func use(_ id: UInt64, count: UInt64, isOld: Bool, at offset: Int) throws(Damage) -> UnsafeRawBufferPointer {
         guard let blob = blobs[id], !blob.isUsed, blob.isOld == isOld, UInt64(blob.bytes.count) == count else {
             throw Damage("there is no unused blob \(id) of \(count) bytes", at: offset)

@@ -12,7 +12,7 @@ final class OpenedCheckpoint {
         let path: String
         /// The file's length; 0 if it is missing, or longer than any checkpoint's file.
         let byteCount: Int
-        /// Nil if the file is missing, or is not the one that it should be.
+        /// The file, open for reading. Nil if it is missing, or is not the one that it should be.
         let file: (any StorageFile)?
     }
 

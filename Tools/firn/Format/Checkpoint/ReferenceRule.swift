@@ -12,9 +12,10 @@ struct ReferenceRule {
     enum Place {
         /// References of 8 bytes, `stride` bytes apart.
         case run(at: Int, Number, stride: Int = 8)
-        /// At the offsets that a list in the node names. Nodes whose values may hold references have such a list.
+        /// References at the offsets that a list in the node names. Nodes whose values may hold references have such a
+        /// list.
         case listed
-        /// In the entries of a page of a bytes index.
+        /// References in the entries of a page of a bytes index.
         case entries
     }
 
@@ -32,7 +33,7 @@ struct ReferenceRule {
         case each(at: Int)
         /// Numbers of 4 bytes from an offset on; each also counts those before it.
         case running(at: Int)
-        /// In the entries of a page of a bytes index, at this offset of each.
+        /// Numbers in the entries of a page of a bytes index, at this offset of each entry.
         case entries(at: Int)
     }
 

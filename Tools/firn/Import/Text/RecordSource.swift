@@ -6,11 +6,11 @@ final class RecordSource {
     /// The state of the search for a record's end behind the record's first `count` bytes.
     struct Seen {
         var count = 0
-        /// How many line feeds are among these bytes.
+        /// How many line feeds are among these `count` bytes.
         var lines = 0
-        /// Whether these bytes end within quotes.
+        /// Whether these `count` bytes end within quotes.
         var isQuoted = false
-        /// In how many brackets these bytes end.
+        /// How many brackets are open at the end of these `count` bytes.
         var depth = 0
     }
 
