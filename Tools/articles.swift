@@ -5,7 +5,7 @@
 // Each block of Swift in CATALOG/NAME.md must be a region of a test: the lines between `// article: NAME` and `// end`,
 // whatever their indentation. The regions of an article stand in the order of its blocks. The first block of an article
 // needs no region if it begins with an import. It has what the others need, and `Tools/check pages` compiles and runs
-// it. Exit status 1 if one differs.
+// it. The exit status is 1 if a block differs.
 import Foundation
 
 struct Block {
@@ -37,7 +37,8 @@ func lines(_ file: String) -> [String] {
     return text.components(separatedBy: "\n")
 }
 
-/// The blocks of a file that begin with a line which `name` gives an article for, and end before `end`.
+/// The blocks of a file. Each one begins behind a line for which `name` returns an article, and ends before the line
+/// `end`.
 func blocks(_ file: String, upTo end: String, _ name: (String) -> String?) -> [Block] {
     var result: [Block] = []
     var open: (article: String, line: Int, text: [String])?

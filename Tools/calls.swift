@@ -7,7 +7,7 @@
 // `operation`, `symbol` or `word`. An `assert` may stand without a message.
 import Foundation
 
-/// The source without what comments and string literals hold: spaces stand there. Code within strings is left out.
+/// The source with spaces instead of comments and string literals, including the code within strings.
 func blanked(_ source: [UInt8]) -> [UInt8] {
     var code = source
     var at = 0
@@ -87,7 +87,7 @@ func arguments(in code: [UInt8], at opening: Int) -> [Range<Int>] {
 struct Source {
     let bytes: [UInt8]
     let code: [UInt8]
-    /// The code. One character stands for each byte, so that offsets are those of the file.
+    /// The code. One character stands for each byte, so that offsets are the same as in the file.
     let text: String
 
     init(_ path: String) throws {

@@ -6,7 +6,7 @@
 // GRAPHS is a folder with the module's symbol graphs, SOURCES the folder with its source files. The graphs lack
 // functions with a label that begins with an underscore, so these are taken from the sources.
 //
-// Other names that begin with an underscore are for inlining alone: they are not documented to users.
+// Other names that begin with an underscore exist only for inlining, and are not documented for users.
 import Foundation
 
 struct Graph: Decodable {
@@ -40,7 +40,7 @@ extension Graph.Symbol {
     var whereItIs: String { location.map { "\(URL(string: $0.uri)?.path ?? $0.uri):\($0.position.line + 1): " } ?? "" }
 }
 
-/// Whether a comment says what is thrown, and not only an example in it.
+/// Whether a comment says what is thrown, outside of its examples.
 func saysWhatIsThrown(_ lines: [String]) -> Bool {
     var isExample = false
     for line in lines {
@@ -73,7 +73,7 @@ where file.lastPathComponent.hasSuffix(".symbols.json") {
         if !symbol.isHidden { check(symbol) }
     }
 }
-// Empty graphs would say that all is well.
+// Otherwise, empty graphs would pass.
 if found.count < 100 { faults.append("only \(found.count) public symbols were found: the graphs are not the module's") }
 
 /// Checks a public declaration that begins in a line of a source file.

@@ -31,7 +31,7 @@ struct DiffCommand: ParsableCommand {
         }
     }
 
-    /// - Parameter byteMax: how much is held in memory, so that a larger difference takes several passes over the log.
+    /// - Parameter byteMax: the memory for changes; a larger difference takes several passes over the log.
     static func run(
         _ path: String, first: VersionChoice, second: VersionChoice?, choice: ObjectChoice = .all, json: Bool,
         storage: any Storage, byteMax: Int = 256 << 20, output: Output

@@ -61,7 +61,7 @@ struct ExportCommand: ParsableCommand {
         }
     }
 
-    /// What is exported.
+    /// The classes, the condition and the version that choose the exported objects.
     struct Choice {
         var types: [String] = []
         var predicate: String?

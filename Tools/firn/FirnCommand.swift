@@ -1,7 +1,7 @@
 import ArgumentParser
 import FirnStorage
 
-/// The `firn` command: inspects stores, verifies them, and saves what can be saved.
+/// The `firn` command: inspects, verifies, copies and recovers stores, and moves data in and out.
 struct FirnCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "firn",
@@ -67,7 +67,7 @@ struct ExitStatus: Error {
     let status: ToolError.Status
 }
 
-/// The arguments that every subcommand takes.
+/// The arguments of all subcommands except `export`, which has its own.
 struct StoreArguments: ParsableArguments {
     @Argument(help: "The store's folder.", completion: .directory)
     var store: String
@@ -93,7 +93,7 @@ func finish(_ work: (Output) throws -> ToolError.Status) throws {
 }
 
 extension Output {
-    /// Writes what a walk found to the error stream, and returns the exit status that this amounts to.
+    /// Writes the findings of a walk to the error stream, and returns the exit status for them.
     func report(_ findings: [Finding], in store: OpenedStore) -> ToolError.Status {
         for finding in findings where finding.kind != .note { warn("firn: \(finding)") }
         guard findings.contains(where: { $0.kind == .damage }) else { return .fine }

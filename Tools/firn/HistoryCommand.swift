@@ -83,7 +83,8 @@ struct HistoryCommand: ParsableCommand {
         return output.report(findings, in: store)
     }
 
-    /// The primary keys of the objects, which the search has found unless they were named by their numbers.
+    /// The primary keys of the chosen objects. The search has found them already, unless the user gave an object's
+    /// number.
     private static func names(_ filter: ObjectFilter, store: OpenedStore, json: Bool) throws -> any ObjectNames {
         guard filter.names.isEmpty, let table = filter.table, let keys = filter.keys else { return filter }
         return try PrimaryKeys(store, before: .max, of: [table: keys], isJSON: json)

@@ -162,7 +162,7 @@ struct InfoCommand: ParsableCommand {
         let counts: ObjectCounts
         let stored: Int
         let raw: Int
-        /// What the clock says.
+        /// The clock's time, in nanoseconds since 1970.
         let now: Int64
 
         var fileBytes: Int { segments.reduce(checkpoint?.opened.byteCount ?? 0) { $0 + $1.byteCount } }

@@ -3,9 +3,9 @@ import Synchronization
 
 /// One run over all bytes of a store's log, and what it found.
 struct LogVerification: Sendable {
-    /// The first of them.
+    /// The first findings, up to `Verification.findingMax`.
     private(set) var findings: [Finding] = []
-    /// How many of all are damage.
+    /// How many of all findings are damage.
     private(set) var damageCount = 0
     private(set) var frames = 0
     private(set) var blocks = 0
@@ -62,12 +62,13 @@ struct LogVerification: Sendable {
         self = this
     }
 
-    /// A run in a thread of its own.
+    /// A run on a thread of its own.
     final class Run: Sendable {
         private let done = Atomic<Int>(0)
         private let result = Guarded<Result<LogVerification, any Error>?>(.innermost, nil)
 
-        /// Begins at once; in the calling thread if the system allows no more threads.
+        /// Begins at once. If the system allows no more threads, the run ends on the calling thread before this
+        /// returns.
         init(_ store: OpenedStore, isDeep: Bool, _ checkpointCounts: ObjectCounts.CheckpointCounts?) {
             let work: @Sendable () -> Void = { [self] in
                 let found = Result {
@@ -87,7 +88,7 @@ struct LogVerification: Sendable {
 
         /// Waits for the end, and returns what was found.
         ///
-        /// - Parameter progress: called again and again meanwhile.
+        /// - Parameter progress: called repeatedly until then, with the number of bytes read.
         func end(_ progress: (Int) -> Void) throws -> LogVerification {
             while true {
                 if let found = result.withLock({ $0 }) { return try found.get() }

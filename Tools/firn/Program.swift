@@ -1,15 +1,15 @@
 import FirnBytes
 import FirnStorage
 
-/// What others may call of the tool: the program itself, and the fuzzer.
+/// The functions of the tool that other programs call: the command itself, and the fuzzer.
 package enum Program {
     /// Runs the command with the process's arguments, and ends the process.
     package static func run() { FirnCommand.main() }
 
     // MARK: Fuzzing
 
-    /// Looks at a store in every way that takes no choice, and recovers it to `new`. Whatever the files are, each way
-    /// must end, and either succeed or throw a `ToolError`.
+    /// Runs the subcommands that need no choice on a store, and recovers the store to `new`. Whatever the files are,
+    /// each must end, and either succeed or throw a `ToolError`.
     package static func inspect(_ path: String, recoveringTo new: String, storage: any Storage, clock: any Clock) {
         let ways: [(Output) throws -> ToolError.Status] = [
             { try VerifyCommand.run(path, deep: true, json: true, storage: storage, $0) },
@@ -63,7 +63,7 @@ package enum Program {
             try bytes.withUnsafeBytes { try made.write($0, at: 0) }
             made.close()
         } catch {
-            // Nothing is there yet.
+            // This can't fail, since the storage is new.
             fatalError("Firn: \(error)")
         }
         return path

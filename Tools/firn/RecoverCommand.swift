@@ -36,7 +36,7 @@ struct RecoverCommand: ParsableCommand {
     }
 
     /// - Parameters:
-    ///   - schemaStore: where the schema comes from if it is lost.
+    ///   - schemaStore: the path of another store, whose schema is used if this store's is lost or lacks something.
     ///   - byteMax: how much of what the log has changed is held in memory.
     static func run(
         _ path: String, output new: String, schemaStore: String? = nil, json: Bool, storage: any Storage,

@@ -117,9 +117,9 @@ struct ReplayCommand: ParsableCommand {
         private(set) var checkpoint: OpenedCheckpoint?
         /// The first version that is taken from the log.
         private(set) var first: UInt64 = 1
-        /// The time of that version.
+        /// The time of the version `first`.
         private(set) var firstTime: Int64?
-        /// Bytes of the log up to the version.
+        /// The number of bytes of the log that are replayed.
         let byteCount: Int
 
         /// Throws if the version is not available.

@@ -23,12 +23,12 @@ struct ShellCommand: ParsableCommand {
         let output = Output.standard()
         let isInteractive = Terminal.inputIsTerminal
         try StoreFiles(named: arguments.store, storage: PosixStorage.shared).checkIsStore()
-        // For the subcommands, which would take it for an option.
+        // The subcommands would take a path that begins with - for an option.
         let store = arguments.store.first == "-" ? "./" + arguments.store : arguments.store
         let subcommands = FirnCommand.configuration.subcommands.compactMap { $0.configuration.commandName }.filter {
             $0 != "shell"
         }
-        // What export writes has a form of its own.
+        // For `export`, `--json` chooses another format.
         let withJSON = arguments.json ? Set(subcommands).subtracting(["export"]) : []
         let shell = Shell(store, subcommands: subcommands, withJSON: withJSON, output) {
             (words) throws(ToolError) in try Terminal.runSelf(words, hasInput: isInteractive)
@@ -48,7 +48,7 @@ struct ShellCommand: ParsableCommand {
         } else {
             status = try shell.runLines(RecordSource("-", storage: PosixStorage.shared))
         }
-        // As shells do, this ends with the last subcommand's status, whatever it is, such as a signal's.
+        // As shells do, this ends with the last subcommand's status, even if that is a signal's.
         if status != 0 { Terminal.leave(status) }
     }
 }

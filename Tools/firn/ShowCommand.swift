@@ -66,7 +66,7 @@ struct ShowCommand: ParsableCommand {
 
     /// A first pass over the log: checks that the version is complete, and collects the objects that it changes.
     struct Survey {
-        /// Nil if the log does not hold the version.
+        /// The version; nil if the log does not hold it completely.
         private(set) var entry: LogCommand.Entry?
         private(set) var schema: DecodedSchema?
         private(set) var lastVersion: UInt64 = 0

@@ -33,7 +33,7 @@ struct TailCommand: ParsableCommand {
         }
     }
 
-    /// How often the store is asked for new versions.
+    /// The time between two looks for new versions, in nanoseconds.
     private static let interval: Int64 = 50_000_000
 
     /// - Parameter wait: called when all versions have been shown; returns whether to look for new ones.
@@ -49,7 +49,8 @@ struct TailCommand: ParsableCommand {
             let findings = try follower.read(store)
             try output.flush()
             if findings.contains(where: { $0.kind == .damage }) {
-                // Otherwise a writer that started or a compaction that ended meanwhile may have replaced what was read.
+                // If the store has changed, a writer that started or a compaction that ended may have replaced what was
+                // read.
                 guard store.hasChanged() else { return output.report(findings, in: store) }
             } else if try !wait() {
                 return .fine

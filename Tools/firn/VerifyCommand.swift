@@ -72,7 +72,7 @@ struct Verification {
     /// How much of the checkpoints' files has been read.
     private var checkpointDone = 0
     private var progress: (_ checkpointDone: Int) -> Void = { _ in }
-    /// Bytes of all segments and of the checkpoint's files.
+    /// Bytes of all segments and of all checkpoints' files.
     private var total = 0
     /// The names of the files of all checkpoints; nil if they can't be known.
     private var checkpointNames: Set<String>? = []
@@ -111,7 +111,7 @@ struct Verification {
         } else if store.manifest.checkpoint != nil {
             checkpointNames = nil
         }
-        // One after the other, since each keeps files open and uses memory.
+        // The earlier checkpoints are opened one after the other, since each keeps files open and uses memory.
         for entry in store.manifest.earlier {
             let opened = try store.open(entry)
             for finding in opened.findings { add(finding) }
@@ -128,14 +128,14 @@ struct Verification {
         if let checkpoint = opened.checkpoint, isDeep {
             _ = try checkpoint.finding { checkpointCounts = try ObjectCounts.CheckpointCounts(checkpoint) }
         }
-        // The log and the checkpoints at the same time.
+        // The log is read at the same time as the checkpoints.
         let log = LogVerification.Run(store, isDeep: isDeep, checkpointCounts)
         progress = { [output, total] done in output.progress("verifying", done + log.byteCount, of: total) }
         defer { progress = { _ in } }
         do {
             try verifyCheckpoints(opened.checkpoint)
         } catch {
-            // The thread would go on reading.
+            // Waits for the thread, which would go on reading.
             _ = try? log.end { _ in }
             throw error
         }

@@ -8,7 +8,7 @@ import Foundation
     import Glibc
 #endif
 
-/// What the user sees: lines on the output, and a bar on the terminal while something takes long.
+/// What the user sees: lines on the output, and a progress bar on the terminal during long work.
 enum Console {
     static let hasTerminal = isatty(2) == 1
 

@@ -11,7 +11,7 @@ final class Entry: Object {
     @Persisted var modified: Date
     /// The permission bits.
     @Persisted var mode: Int
-    /// Set for a file of at most `ContentHash.limit` bytes that could be read.
+    /// The hash of the content of a file of at most `ContentHash.limit` bytes that could be read; nil for all else.
     @Persisted var contentHash: Int?
     /// The target of a symbolic link.
     @Persisted var target: String?
@@ -31,8 +31,8 @@ final class Stamp: Object {
     /// `Stamp.payload(number)`.
     @Persisted var bytes: Data
 
-    /// Enough for several parts of a commit, so that a kill can come between two. The bytes are noise, so that they
-    /// do not shrink.
+    /// Enough for several parts of a commit, so that a kill can come between two. The bytes are noise, so that
+    /// compression does not shrink them.
     static let byteCount = 3_000_000
 
     static func payload(_ number: Int) -> Data {
@@ -64,7 +64,7 @@ struct IndexStore: Sendable {
     func open(readOnly: Bool = false, queue: DispatchQueue? = nil) throws -> Realm {
         var configuration = Realm.Configuration(fileURL: folder, readOnly: readOnly)
         configuration.objectTypes = [Entry.self, Stamp.self, Counter.self]
-        // The tour reads versions that a checkpoint covers already, since each process that ends writes one.
+        // The tour reads versions from before the last checkpoint, since each process that ends writes one.
         configuration.historyRetention = .everything
         // Another process may still be closing the store.
         configuration.lockTimeout = 10

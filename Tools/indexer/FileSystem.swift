@@ -180,7 +180,7 @@ enum FileSystem {
     }
 }
 
-// System calls whose names are also those of the type's functions.
+// System calls that have the same names as functions of the type.
 private func systemRead(_ file: Int32, to: UnsafeMutableRawPointer, count: Int) -> Int { read(file, to, count) }
 private func systemWrite(_ file: Int32, from: UnsafeRawPointer, count: Int) -> Int { write(file, from, count) }
 private func systemRename(_ old: UnsafePointer<CChar>, _ new: UnsafePointer<CChar>) -> Int32 { rename(old, new) }

@@ -47,7 +47,7 @@ struct Index {
             }
             let gone = realm.objects(Entry.self).filter { !seen.contains($0.path) }
             changes.deleted = gone.count
-            // Their folders' lists lose them without further work.
+            // Deleted objects leave their folders' lists without further work.
             realm.delete(gone)
             return changes
         }
@@ -79,7 +79,7 @@ struct Index {
             differs = true
         }
         set(\.kind, thing.status.kind)
-        // A folder's own size depends on the file system, and so does its copy's.
+        // The size of a folder itself depends on the file system, and its copy's size may differ.
         if thing.status.kind != .folder { set(\.size, thing.status.size) }
         set(\.modified, thing.status.modified)
         set(\.mode, thing.status.mode)

@@ -52,7 +52,7 @@ struct TreeCopy {
             }
             if thing.status.kind != .folder { try FileSystem.setStatus(copy, thing.status) }
         }
-        // Folders last: what was put into them changed their times.
+        // Folders come last, since the files that were put into them have changed their times.
         for thing in things.reversed() where thing.status.kind == .folder {
             try FileSystem.setStatus(target.location(thing.path), thing.status)
         }

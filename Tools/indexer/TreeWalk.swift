@@ -10,7 +10,7 @@ struct TreeSource: Sendable {
         let folder: [UInt8]
     }
 
-    /// The path as the system needs it.
+    /// The path for system calls.
     func location(_ path: TreePath) -> [UInt8] {
         if let replaced, path.isWithin(replaced.part) {
             let inside = path.bytes.dropFirst(replaced.part.bytes.count)
@@ -30,8 +30,8 @@ struct Found: Sendable {
     var problem: String?
 }
 
-/// Reads a tree, each folder before its contents. It follows no link, so that links can't lead it in circles, and does
-/// not enter other volumes.
+/// Reads a tree, each folder before its contents. It follows no link, so that it can't run into a cycle, and does not
+/// enter other volumes.
 struct TreeWalk {
     let source: TreeSource
     /// A folder that is left out: the scratch folder, which may lie in the tree.
@@ -53,7 +53,7 @@ struct TreeWalk {
         }
         var devices: Set<UInt64> = [root.device]
         if let replaced = source.replaced { devices.insert(try FileSystem.status(replaced.folder).device) }
-        // A problem below is noted in its entry. A root that can't be read is an error.
+        // A problem below the root is noted in its entry. A root that can't be read is an error.
         _ = try FileSystem.names(source.location(.root))
         var found: [Found] = []
         var waiting: [TreePath] = [.root]

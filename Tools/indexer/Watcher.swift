@@ -1,8 +1,8 @@
 import Firn
 import Foundation
 
-/// The observers of the second run: of single objects, and of a query's results. They belong to the main thread, and
-/// the run to a queue.
+/// The observers of the second run: of single objects, and of a query's results. They belong to the main thread, while
+/// the run is on a queue.
 final class Watcher {
     private var tokens: [NotificationToken] = []
     private(set) var isReady = false
@@ -11,7 +11,7 @@ final class Watcher {
     private(set) var waiting: Set<String> = []
     private(set) var propertyChanges = 0
 
-    /// Watches objects by their paths, and all results.
+    /// Watches objects by their paths, and the results as a whole.
     init(_ realm: Realm, paths: [String], results: Results<Entry>, named query: String) {
         for path in paths {
             guard let entry = realm.object(ofType: Entry.self, forPrimaryKey: path) else { continue }

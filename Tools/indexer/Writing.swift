@@ -106,7 +106,7 @@ struct KilledWriter {
         }
     }
 
-    /// Checks that the stamps are intact and without a gap. Returns the last one's number.
+    /// Checks that the stamps are intact and without a gap. Returns the last stamp's number.
     private func check(_ realm: Realm, from known: Int) throws -> Int {
         let stamps = realm.objects(Stamp.self)
         let last = realm.object(ofType: Counter.self, forPrimaryKey: 0)?.last ?? 0

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Runs the mutants. `Tools/mutate` describes what that does.
+/// Runs the mutants, as `Tools/mutate` describes.
 @main
 struct Main {
     var numbers: Set<Int> = []

@@ -14,12 +14,14 @@ import Foundation
 /// ```
 ///
 /// - `kind`: one of these:
-///   - `expression`: both are expressions of one type.
-///   - `statements`: both are complete statements that declare nothing the code behind them needs. The mutant may be
-///     empty.
-///   - `text`: the mutant replaces the original as it is, with the word MUTANT for "it is on".
-/// - `tests`: a regular expression for `swift test --filter`, for the tests that should see it first. Optional.
-/// - `equivalent`: why no test can see it. It is run all the same: if it is seen, the explanation is wrong.
+///   - `expression`: original and mutant are expressions of one type.
+///   - `statements`: original and mutant are complete statements that declare nothing the code behind them needs. The
+///     mutant may be empty.
+///   - `text`: the mutant replaces the original as it is. In it, the word MUTANT is true while the mutant is on.
+/// - `tests`: a regular expression for `swift test --filter`, for the tests that should notice the mutant first.
+///   Optional.
+/// - `equivalent`: why no test can notice the mutant. It is run all the same: if a test notices it, the explanation is
+///   wrong.
 struct Mutant: Sendable {
     enum Kind: String { case expression, statements, text }
 

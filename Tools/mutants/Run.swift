@@ -9,9 +9,9 @@ struct Run {
     }
 
     let tree: Tree
-    /// More than any test needs, so that a mutant that fills memory does no other harm.
+    /// The limit of a run's memory: more than any test needs. A mutant that fills memory then does no other harm.
     private static let memoryKibibytes = 8 << 20
-    /// Tests that map more than that, and so would fail with any mutant.
+    /// Tests that map more than this limit, and so would fail with any mutant.
     private static let needsAllMemory = "ReservedMemoryTests"
 
     private var program: String { tree.build + "/debug/FirnPackageTests.xctest" }
@@ -24,7 +24,7 @@ struct Run {
     func run(_ mutant: Int, filter: String?) throws -> Verdict {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/bash")
-        // In a process group of its own, so that children that a crash leaves behind are ended too.
+        // The tests have a process group of their own, so that children that a crash leaves behind are ended, too.
         let words =
             ["--testing-library", "swift-testing", "--skip", Self.needsAllMemory]
             + (filter.map { ["--filter", $0] } ?? [])
@@ -48,7 +48,7 @@ struct Run {
         try? pipe.fileHandleForWriting.close()
         let start = Date()
         let reader = Thread {
-            // This returns what has arrived. Reading up to a count would wait until that many bytes have.
+            // This returns what has arrived. Reading up to a count would wait until that many bytes have arrived.
             while case let piece = pipe.fileHandleForReading.availableData, !piece.isEmpty { output.add(piece) }
             output.end()
         }

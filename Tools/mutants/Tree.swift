@@ -82,7 +82,7 @@ struct Tree {
         var text = source
         let ranges = mutants.compactMap { mutant in mutant.range(in: source).map { (mutant, $0) } }
             .sorted { $0.1.lowerBound > $1.1.lowerBound }
-        // From the last to the first, so that the ranges of the others stay valid.
+        // Replaces the last range first, so that the ranges of the others stay valid.
         for (mutant, range) in ranges { text.replaceSubrange(range, with: mutant.choice) }
         guard let first = mutants.first else { return text }
         if first.file.hasSuffix(".c") { return "#include \"firn_mutant.h\"\n" + text }

@@ -31,8 +31,7 @@ enum ObjectChoice {
     case object(type: String, Name)
 
     enum Name {
-        /// The primary key's text: a string, a number, a UUID or an object id. `nil` stands for a key that is nil,
-        /// unless its type is string.
+        /// The primary key's text: a string, a number, a UUID or an object id. `nil` also stands for a key that is nil.
         case primaryKey(String)
         /// The object's number in its table.
         case number(Int64)

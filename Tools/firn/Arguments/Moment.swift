@@ -3,7 +3,7 @@ import FirnStorage
 
 /// A moment that the user names, such as `2026-11-27T09:30`.
 struct Moment: ExpressibleByArgument {
-    /// Since 1970.
+    /// The number of nanoseconds since 1970.
     var nanoseconds: Int64
     /// The last nanosecond of the day, minute, second or fraction that the text ends with.
     let last: Int64
@@ -20,8 +20,8 @@ struct Moment: ExpressibleByArgument {
         "as 2026-11-27, 2026-11-27T09:30 or 2026-11-27T09:30:15.250+01:00; in UTC, unless it says otherwise"
 }
 
-/// A version that the user names: by its number, or as the last one before or at a moment. A moment means all of its
-/// last unit, because `log` shows milliseconds.
+/// A version that the user names: by its number, or as the newest one at a moment. A moment includes all of its last
+/// unit, because `log` shows milliseconds.
 enum VersionChoice: ExpressibleByArgument {
     case number(UInt64)
     case moment(Moment)
@@ -38,8 +38,8 @@ enum VersionChoice: ExpressibleByArgument {
 
     /// The version's number.
     ///
-    /// A moment is looked up in the headers of the log's frames, and in the checkpoint if the log begins later. Of now
-    /// and of every later moment, the version is the newest one, even if the clock was ahead when it was committed.
+    /// A moment is looked up in the headers of the log's frames, and in the checkpoint if the log begins later. For the
+    /// present and every later moment, it is the newest version, even if the clock was ahead at its commit.
     func number(in store: OpenedStore, now: Int64 = SystemClock.shared.now()) throws -> UInt64 {
         let moment: Int64
         switch self {
@@ -60,7 +60,7 @@ enum VersionChoice: ExpressibleByArgument {
             }
             return true
         }
-        // Versions behind damage may be before the moment, too.
+        // Versions behind the damage may also be older than the moment.
         if let damage, !summary.wasStopped { throw ToolError(damage) }
         if let found { return found }
         if let checkpoint = try store.openCheckpoint().checkpoint {

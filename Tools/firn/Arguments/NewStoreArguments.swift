@@ -9,9 +9,9 @@ struct NewStoreArguments: ParsableArguments {
     var output: String
 }
 
-/// The name under which something is made before it gets its own, so that nobody takes it for complete.
+/// The name under which something is made before it gets its final one, so that nobody takes it for complete.
 enum PartialName {
-    /// Another one each time: another process may make the same thing.
+    /// Differs in each call, because another process may be making the same thing.
     static func next(for path: String) -> String {
         "\(path).\(String(UInt64.random(in: 0 ... .max), radix: 36)).partial"
     }
@@ -26,12 +26,12 @@ enum PartialName {
     }
 }
 
-/// A store that is made under a name of its own, and gets its path when it is complete. So nobody takes it for complete
-/// before, and it can be removed whatever others have made at the path meanwhile.
+/// A store that is made under a temporary name, and renamed to its path when it is complete. So nobody takes it for
+/// complete too early. It can be removed even if others have made something at the path meanwhile.
 struct NewStore {
     /// The files under the store's own path, which `finish` gives it.
     let files: StoreFiles
-    /// The files under the name that they are made with.
+    /// The files under the temporary name.
     let partial: StoreFiles
 
     init(at path: String, storage: any Storage) {
@@ -42,7 +42,7 @@ struct NewStore {
     /// Removes what earlier runs for a path have left because they were killed, and says so.
     static func removeRemains(of path: String, storage: any Storage, _ output: Output) throws(ToolError) {
         let files = StoreFiles(named: path, storage: storage)
-        // If the folder does not exist, whoever makes the store says so.
+        // If the folder does not exist, the code that makes the store reports that.
         guard try stored(storage.status(files.parent))?.kind == .folder else {
             return
         }
@@ -52,11 +52,11 @@ struct NewStore {
             guard try stored(storage.status(path))?.kind == .folder else { continue }
             do {
                 let removal = try Store.remove(path, keepsOthers: false, storage: storage)
-                // Killed before anything was in it.
+                // The run was killed before anything was in the folder.
                 if !removal.wasThere { try storage.remove(path) }
                 output.warn("firn: removed \(DisplayText.line(path)), which a run that was killed has left.")
             } catch {
-                // Who is still making a store has locked it.
+                // A process that is still making the store has locked it.
                 if case .log(let inner)? = (error as? StoreError)?.code, case .locked = inner.code { continue }
                 output.warn("firn: \(DisplayText.line(path)) may have been left by a run that was killed: \(error)")
             }
@@ -82,7 +82,7 @@ struct NewStore {
         }
     }
 
-    /// Gives the store its path. Returns false, and has removed what was made, if something has the path meanwhile.
+    /// Renames the store to its path. If something exists there meanwhile, removes the store and returns false.
     func finish() throws(ToolError) -> Bool {
         do throws(StorageError) {
             try files.storage.rename(partial.path, to: files.path)
@@ -99,13 +99,13 @@ struct NewStore {
 }
 
 extension Storage {
-    /// Throws if something can't be made at a path, because something has the name, or because it would lie in a store.
+    /// Throws if nothing can be made at a path, because something exists there or because the path lies in the store.
     func checkIsFree(_ path: String, outside store: StoreFiles) throws(ToolError) {
         let folder = Terminal.followed(StoreFiles(named: path, storage: self).parent)
         guard !(folder + "/").hasPrefix(Terminal.followed(store.path) + "/") else {
             throw ToolError(.usage, "\(path) lies in the store \(store.path). Give --output a path elsewhere.")
         }
-        // A link that leads nowhere has the name, too.
+        // A symbolic link that leads nowhere also occupies the name.
         let isLink = try stored(self.isLink(path))
         guard !isLink, try stored(status(path)) == nil else {
             throw ToolError(.usage, "\(path) exists. Give --output a path that does not exist yet.")

@@ -1,7 +1,7 @@
 import FirnBytes
 
-/// Gathers a version's blocks, which are ordered by column, into objects, and writes these. It writes what it holds
-/// whenever that passes a limit, so an object may be written in several pieces.
+/// Regroups a version's blocks, which are ordered by column, into objects, and writes these. It writes the objects in
+/// memory whenever they exceed a limit, so an object may be written in several pieces.
 struct ChangeCollector {
     private typealias Identity = ChangedObject.Identity
     private typealias Property = ChangedObject.Property
@@ -12,7 +12,7 @@ struct ChangeCollector {
     private let isJSON: Bool
     private let names: any ObjectNames
     private let output: Output
-    /// What is written before the first object of a version: a line of text, or members of each object's JSON.
+    /// The line of text before a version's first object, and the members that begin each object's JSON.
     private var heading: String?
     private var stamp: [(String, JSON)] = []
     private var objects: [ChangedObject] = []
@@ -21,13 +21,13 @@ struct ChangeCollector {
     /// Deleted objects whose old values have been read. The delete block that follows names the same objects again.
     private var deleted: Set<Identity> = []
 
-    /// How many objects have been written; one that was written in pieces counts for each.
+    /// The number of objects written. An object that was written in pieces counts once for each piece.
     private(set) var writtenCount = 0
 
     /// How many deleted objects are remembered.
     var rememberedCount: Int { deleted.count }
 
-    /// The most that is held, in bytes of text.
+    /// The limit of the objects in memory, in bytes of text.
     private static let byteMax = 8 << 20
     /// The most deleted objects that are remembered.
     private static let deletedMax = 1 << 20
@@ -38,8 +38,8 @@ struct ChangeCollector {
         self.output = output
     }
 
-    /// Begins a version whose objects are written under a heading that names it, or with it in their JSON. What is
-    /// held of a version that turned out to be incomplete is given up.
+    /// Begins a version. It is named in a heading, or in the JSON of each object. Objects that are still in memory are
+    /// discarded, because their version turned out to be incomplete.
     mutating func begin(version: UInt64, time: Int64) {
         giveUp()
         let text = TimeText.milliseconds(time)
@@ -53,7 +53,7 @@ struct ChangeCollector {
     mutating func add(_ block: ChangeBlock) throws {
         switch block {
         case .schema(let new):
-            // What came before is written with the names that were in force then.
+            // Earlier changes are written with the names that were in force then.
             try flush()
             schema = new
         case .nextKey: break
@@ -182,7 +182,7 @@ struct ChangeCollector {
         if byteCount > Self.byteMax { try flush() }
     }
 
-    /// Writes what is held.
+    /// Writes the objects in memory.
     mutating func flush() throws {
         writtenCount += objects.count
         if !objects.isEmpty, !isJSON, let heading {
@@ -211,7 +211,7 @@ struct ChangeCollector {
 }
 
 extension EditScript {
-    /// The operations with their elements. The elements are valid as long as the script's.
+    /// The operations with their elements. The elements are valid as long as the script's bytes.
     var edits: [ShownEdit] {
         let new = Element.all(of: self.new.cell(0))
         let old = self.old.map { Element.all(of: $0.cell(0)) } ?? []

@@ -37,16 +37,16 @@ struct ChangedObject {
         var text: String = ""
         var json: [(String, JSON)] = []
 
-        /// Roughly how many bytes it takes in memory.
+        /// Roughly how many bytes the property takes in memory.
         var byteCount: Int { 64 + text.utf8.count + json.reduce(0) { $0 + $1.1.byteCount } }
     }
 
     var identity: Identity
     var change: Change
-    /// A text if the output is text.
+    /// The primary key, if it is known; a `JSON.string` if the output is text.
     var primaryKey: JSON?
     var properties: [Property] = []
-    /// Whether the object was deleted, and its old values were not logged.
+    /// Whether the object was deleted without its old values in the log.
     var lacksOldValues = false
 
     /// What the output shows instead of a value that was not logged: in text, and in JSON.

@@ -4,8 +4,8 @@ import FirnStorage
 /// The primary keys of the chosen objects that a follower of the log may meet. The log has the keys of objects inserted
 /// since the checkpoint. All others are looked up in the checkpoint.
 ///
-/// Memory: at most `byteMax` for both. If there are more, all are forgotten. Keys from the log are then not known until
-/// the next checkpoint.
+/// Memory: at most `byteMax` for the keys from both. If there are more, all are forgotten. Keys from the log are then
+/// unknown until the next checkpoint.
 final class FollowedKeys: ObjectNames {
     private static let byteMax = 64 << 20
 
@@ -16,7 +16,7 @@ final class FollowedKeys: ObjectNames {
     private var checkpoint: OpenedCheckpoint?
     private var tables: [Int: OnDiskTable] = [:]
 
-    /// Reads the log before version `from`, as far as the checkpoint does not hold its objects.
+    /// Reads the part of the log before version `from` whose objects the checkpoint does not have.
     init(_ store: OpenedStore, before from: UInt64, _ filter: ObjectFilter, isJSON: Bool) throws {
         self.isJSON = isJSON
         self.filter = filter
@@ -30,7 +30,7 @@ final class FollowedKeys: ObjectNames {
             guard case .frame(let frame, let payload, let path) = event else { return true }
             guard !frame.kind.isPart || frame.version < from else { return false }
             var schema = commits.schema
-            // Damage ends this walk, and the caller's walk, which reports it.
+            // Damage here only leaves primary keys unknown. The caller's walk reports the damage that it meets.
             _ = try commits.take(frame, payload: payload, path: path) { block in
                 if case .schema(let new) = block { schema = new }
                 self.note(block, schema)
@@ -39,7 +39,7 @@ final class FollowedKeys: ObjectNames {
         }
     }
 
-    /// Takes the primary keys of objects that a version inserts.
+    /// Keeps the primary keys of the objects that a block inserts.
     func note(_ block: ChangeBlock, _ schema: DecodedSchema?) {
         let rows: RowRun
         switch block {
@@ -66,7 +66,7 @@ final class FollowedKeys: ObjectNames {
         byteCount = 0
     }
 
-    /// Goes on with the store's newest checkpoint, which holds what was inserted before it.
+    /// Switches to the store's newest checkpoint, which has the objects inserted before it.
     func update(_ store: OpenedStore) throws {
         guard store.manifest.checkpoint?.id != checkpoint?.entry.id else { return }
         checkpoint = try store.openCheckpoint().checkpoint
@@ -76,7 +76,7 @@ final class FollowedKeys: ObjectNames {
         _ = try checkpoint.finding {
             for table in try checkpoint.walk({ try checkpoint.tables() }) { self.tables[table.number] = table }
         }
-        // Versions that are still to be read may change objects that were inserted after the checkpoint.
+        // Keys are forgotten only if there are many: later versions may change objects inserted after the checkpoint.
         if byteCount > Self.byteMax / 2 { forget() }
     }
 

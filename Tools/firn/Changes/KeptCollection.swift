@@ -1,6 +1,6 @@
 import FirnBytes
 
-/// The elements of a collection, which edit scripts change. It owns its values.
+/// A copy of a collection's elements, to which edit scripts are applied. It owns its values.
 struct KeptCollection {
     /// A value, and its key if the collection is a map. Both are copies.
     struct Item {
@@ -20,8 +20,8 @@ struct KeptCollection {
         var byteCount: Int { 16 + value.byteCount + (key?.byteCount ?? 0) }
     }
 
-    /// An operation of a script with its own elements. `old` is empty if they were not logged, and so is `new` of the
-    /// inverse.
+    /// An operation of a script with copies of its elements. If the old elements were not logged, `old` is empty, and
+    /// so is `new` of the inverse.
     struct Edit {
         var operation: EditScript.Operation
         var new: [Item]
@@ -49,7 +49,7 @@ struct KeptCollection {
         /// Whether the elements that the edit adds are known.
         var hasNew: Bool { new.count == operation.newCount }
 
-        /// Valid as long as the edit.
+        /// The edit for the output, valid as long as this edit.
         var shown: ShownEdit {
             ShownEdit(operation: operation, new: new.map(\.element)[...], old: old.map(\.element)[...])
         }

@@ -1,7 +1,7 @@
 import FirnBytes
 
-/// What the versions after one and up to another have changed, taken together: an object's values before and after,
-/// whatever happened in between. What was undone again is no change.
+/// The net change of the versions after one and up to another: each object's values before and after, whatever happened
+/// in between. A change that was undone again does not count.
 ///
 /// Memory: about `byteMax`, however much has changed. If more would be held, the objects with the higher numbers are
 /// given up. Then `upper` is the first of them, and the caller collects them in another pass.
@@ -40,7 +40,7 @@ struct NetChanges {
             }
         case .deleteOld(let rows):
             try change(rows, isInserting: false) { object, column, values, row in
-                // The delete block that follows forgets an object that was not there before.
+                // The delete block that follows drops an object that these versions inserted.
                 if object.change == .inserted { return }
                 if values.collection == .none {
                     let known = object.singles[column]
@@ -82,8 +82,8 @@ struct NetChanges {
                             new, old: old, isOldLogged: isUnchanged || !lacksOld,
                             isInserted: object.change == .inserted)
                 } else {
-                    // A value that is assigned unchanged counts, too: also those of a column that the transaction has
-                    // added are listed so.
+                    // A value that is assigned unchanged counts, too, because the values of a newly added column are
+                    // also logged as unchanged.
                     let known = object.singles[update.column]
                     let isOwn = known == nil && object.change != .inserted
                     let isOldLogged = isUnchanged || !lacksOld
@@ -124,7 +124,7 @@ struct NetChanges {
         }
     }
 
-    /// Changes an object if it is one that is collected.
+    /// Changes an object if it is among those collected.
     ///
     /// - Parameter change: what happened to an object that the versions have not mentioned before.
     private mutating func change(
@@ -159,7 +159,7 @@ struct NetChanges {
 
     // MARK: The result
 
-    /// The objects whose primary keys the changes do not tell, by table.
+    /// The objects whose primary keys are not in the changes, by table.
     func unnamed(in schema: DecodedSchema?) -> [Int: Set<Int64>] {
         var unnamed: [Int: Set<Int64>] = [:]
         for (identity, object) in objects {
@@ -181,7 +181,7 @@ struct NetChanges {
             guard let object = objects[identity] else { continue }
             let text = NetText(schema: schema, isReversed: isReversed, isJSON: isJSON)
             let properties = try text.properties(of: object, identity.table)
-            // An object is never updated without a property that differs.
+            // An update after which no property differs is no change.
             if object.change == .updated, properties.isEmpty { continue }
             var change = object.change
             if isReversed, change != .updated { change = change == .inserted ? .deleted : .inserted }
@@ -233,7 +233,7 @@ private struct NetText {
 
     /// Puts a value into a property; returns false if it has not changed.
     ///
-    /// - Parameter lacksOld: whether there is an old value, and it was not logged. Then it may be the same.
+    /// - Parameter lacksOld: whether there was an old value that was not logged. It may equal the new one.
     private func show(
         _ old: Cell?, new: Cell?, lacksOld: Bool = false, change: ChangedObject.Change,
         property: inout ChangedObject.Property
@@ -262,7 +262,7 @@ private struct NetText {
     ) throws(Damage) -> Bool {
         let old = change == .inserted ? nil : try collection.old(isDeleted: change == .deleted)
         let new = change == .deleted ? nil : collection.new
-        // Of a collection that was only edited, the edits are shown.
+        // For a collection that was only edited, its edits are shown.
         let isEdited = change == .updated && collection.new == nil
         let lacksOld = old == nil && change != .inserted && !isEdited
         if old != nil || !isEdited {

@@ -4,21 +4,22 @@ import FirnBytes
 final class NetObject {
     /// What happened to the object, all in all.
     var change: ChangedObject.Change
-    /// By the column's number.
+    /// The object's values and collections, by the column's number.
     var singles: [Int: NetValue] = [:]
     var collections: [Int: NetCollection] = [:]
-    /// Whether the object was deleted, and its old values were not logged.
+    /// Whether the object was deleted without its old values in the log.
     var lacksOldValues = false
 
     init(_ change: ChangedObject.Change) { self.change = change }
 
-    /// Roughly how many bytes it takes in memory.
+    /// Roughly how many bytes the object takes in memory.
     var byteCount: Int {
         singles.values.reduce(128) { $0 + 64 + ($1.old?.byteCount ?? 0) + ($1.new?.byteCount ?? 0) }
             + collections.values.reduce(0) { $0 + 64 + $1.byteCount }
     }
 
-    /// The object is deleted, and its old values were not logged. What earlier versions tell of them stays.
+    /// Records that the object is deleted and its old values were not logged. Old values known from earlier versions
+    /// stay.
     func deleteWithoutOldValues() {
         lacksOldValues = true
         for (column, value) in singles { singles[column] = NetValue(old: value.old, lacksOld: value.lacksOld) }
@@ -28,7 +29,7 @@ final class NetObject {
     func collection(_ column: Int, _ kind: CellCollection) -> NetCollection {
         if let known = collections[column] { return known }
         let made = NetCollection(kind)
-        // What an insert does not list is empty.
+        // A collection that an insert does not list is empty.
         if change == .inserted { made.insert(.list([])) }
         collections[column] = made
         return made
@@ -40,7 +41,7 @@ final class NetObject {
 struct NetValue {
     var old: KeptCell?
     var new: KeptCell?
-    /// Whether there was an old value, and it was not logged.
+    /// Whether there was an old value that was not logged.
     var lacksOld = false
 }
 
@@ -48,7 +49,7 @@ struct NetValue {
 /// elements if the collection was assigned, or its object inserted or deleted. Otherwise it has only edits.
 final class NetCollection {
     let kind: CellCollection
-    /// The edits from the first version on, up to the first one after which the complete elements are known.
+    /// The edits from the first version on, up to the first version after which the complete elements are known.
     private(set) var edits: [(version: UInt64, edits: [KeptCollection.Edit])] = []
     /// The complete elements after `edits`, before the collection was assigned or its object deleted.
     private var base: KeptCollection?
@@ -56,11 +57,12 @@ final class NetCollection {
     private(set) var new: KeptCollection?
     /// The last version that has edited the elements; 0 if none has.
     private(set) var lastEdit: UInt64 = 0
-    /// Whether the elements before are unknown, because they were not logged.
+    /// Whether the elements before the first version are unknown, because they were not logged.
     private(set) var lacksOld = false
-    /// Whether the edits of a version were passed over, because they did not fit: versions before it are missing.
+    /// Whether a version's edits were passed over. They did not fit, because versions before it are missing.
     private(set) var isDoubtful = false
-    /// Whether further old elements of the log belong to `base`, and further new ones to `new`, or to both.
+    /// Whether further old elements of the log belong to `base`, whether further new ones belong to `new`, and whether
+    /// the new ones belong to both.
     private var isBaseOpen = false
     private var isNewOpen = false
     private var areBothOpen = false
@@ -74,8 +76,8 @@ final class NetCollection {
         isNewOpen = true
     }
 
-    /// The elements after the edits, if these were the elements before. The edits of a version that do not fit are
-    /// passed over.
+    /// The elements after the edits, if `elements` were there before. The edits of a version that do not fit are passed
+    /// over.
     func edited(_ elements: KeptCollection) -> KeptCollection {
         var result = elements
         for (_, edits) in edits {
@@ -92,14 +94,14 @@ final class NetCollection {
         isNewOpen = true
         isDoubtful = false
         if !isInserted {
-            // Unchanged elements were the same before, and so are further ones that follow.
+            // Elements assigned unchanged were the same before, and so are the further ones that follow.
             if isOldLogged { begin(old ?? cell) } else { forgetOld() }
         }
         areBothOpen = old == nil && isBaseOpen
         replace(KeptCollection(cell))
     }
 
-    /// The object is deleted.
+    /// Records that the object is deleted.
     ///
     /// - Parameter cell: nil if the elements were not logged.
     func delete(_ cell: Cell?) {
@@ -108,7 +110,7 @@ final class NetCollection {
         isNewOpen = false
     }
 
-    /// The complete elements before this moment are unknown, unless an earlier version logged them.
+    /// Records that the complete elements before this moment are unknown, unless an earlier version logged them.
     private func forgetOld() {
         isBaseOpen = false
         if base == nil { lacksOld = true }
@@ -125,7 +127,7 @@ final class NetCollection {
 
     /// Adds a script's operations.
     ///
-    /// - Parameter isSalvage: whether a script that does not fit is passed over, instead of thrown.
+    /// - Parameter isSalvage: whether a script that does not fit is passed over; otherwise it throws `Damage`.
     func edit(_ script: EditScript, version: UInt64, isSalvage: Bool = false) throws(Damage) {
         lastEdit = version
         let added = script.edits.map(KeptCollection.Edit.init)

@@ -1,4 +1,4 @@
-/// What one commit does to each table, counted as its blocks go by.
+/// The numbers of objects that one commit inserts, deletes and updates in each table, counted block by block.
 struct CommitCounts {
     struct Table {
         var inserted = 0
@@ -32,7 +32,7 @@ struct CommitCounts {
         self.filter = filter
     }
 
-    /// How many of these objects are counted.
+    /// How many of the objects with these keys are counted.
     private func count(_ table: Int, _ keys: KeyRun) -> Int {
         guard filter.includes(table: table) else { return 0 }
         return filter.keys == nil ? keys.count : (0..<keys.count).count { filter.includes(table, keys[$0]) }
@@ -94,10 +94,10 @@ struct ObjectCounts {
     private var nextKeys: [Int: Int64] = [:]
     /// False if commits are missing, so that the counts can't be known.
     private(set) var areKnown = true
-    /// The counts to go on from once the log has reached the checkpoint's version.
+    /// The counts from which to go on once the log has reached the checkpoint's version.
     private let checkpoint: CheckpointCounts?
 
-    /// - Parameter firstVersion: the first one that the log holds.
+    /// - Parameter firstVersion: the first version that the log holds.
     init(firstVersion: UInt64, checkpoint: CheckpointCounts?) {
         self.checkpoint = checkpoint
         areKnown = firstVersion <= 1
@@ -115,7 +115,7 @@ struct ObjectCounts {
         nextKeys = checkpoint.nextKeys
     }
 
-    /// Ends the count with the log's last version, which may be the checkpoint's own.
+    /// Ends the count. If the log has no version after the checkpoint's, the counts are the checkpoint's.
     mutating func finish(lastVersion: UInt64) {
         if let checkpoint, lastVersion <= checkpoint.version { begin(checkpoint) }
     }

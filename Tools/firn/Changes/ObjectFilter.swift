@@ -1,10 +1,10 @@
 import FirnBytes
 
-/// A choice of objects by the numbers of tables and objects, which the log names them by.
+/// A choice of objects by table number and object key, as the log names them.
 struct ObjectFilter {
-    /// Nil for all tables.
+    /// The chosen table; nil for all tables.
     let table: Int?
-    /// Nil for all objects of the table.
+    /// The keys of the chosen objects; nil for all objects of the table.
     let keys: Set<Int64>?
     /// The primary keys of the chosen objects, as far as a search has found them.
     let names: [Int64: JSON]
@@ -19,7 +19,7 @@ struct ObjectFilter {
 }
 
 extension ObjectFilter {
-    /// Looks up what the user has named.
+    /// Looks up the class or object that the user has named.
     ///
     /// A class is looked up in the newest schema, a primary key in the complete log and the checkpoint. Throws if the
     /// store has no such class, or has never had such an object.
@@ -61,11 +61,11 @@ extension OpenedStore {
     func newestSchema() throws -> DecodedSchema? {
         if let schema = try schemas(from: .max).last { return schema }
         if let schema = try openCheckpoint().checkpoint?.schema { return schema }
-        // The last segment may be damaged.
+        // The last segment may be damaged, so an older one may have to do.
         return try schemas(from: 1).last
     }
 
-    /// The schemas of the log's segments from the one with a version on, as far as they can be read, oldest first.
+    /// The schemas that can be read in the log from the segment that holds `version` on, oldest first.
     private func schemas(from version: UInt64) throws -> [DecodedSchema] {
         var commits = CommitReader()
         var schemas: [DecodedSchema] = []
@@ -82,7 +82,7 @@ extension OpenedStore {
         return schemas
     }
 
-    /// The class of a name in the newest schema. One that was removed is found, too, since the log tells of it.
+    /// The class with a name in the newest schema. A removed class is found, too, since the log has its changes.
     func table(named name: String) throws -> (number: Int, table: DecodedSchema.Table) {
         let tables = try newestSchema()?.tables ?? []
         let named = tables.enumerated().filter { $0.element.name == name }
@@ -100,7 +100,7 @@ extension OpenedStore {
 }
 
 extension OpenedStore {
-    /// The first damage of the log or the checkpoint's headers; nil if there is none.
+    /// The first damage of the manifest, the checkpoint's headers or the log; nil if there is none.
     fileprivate func firstDamage() throws -> Finding? {
         var found = (findings + (try openCheckpoint().findings)).first { $0.kind == .damage }
         guard found == nil else { return found }
@@ -117,7 +117,7 @@ extension OpenedStore {
         return found
     }
 
-    /// What could not be found may be in what is damaged.
+    /// The error if something was not found, which may be in the damaged part.
     fileprivate func unfound(_ damage: Finding) -> ToolError {
         ToolError(
             .damage,
@@ -137,7 +137,7 @@ struct PrimaryKeySearch {
     private let isJSON: Bool
     /// The objects' numbers, and their primary keys for the output.
     private(set) var found: [Int64: JSON] = [:]
-    /// Damage of the checkpoint, behind which nothing was searched.
+    /// Damage of the checkpoint, at which the search in it ended.
     private(set) var damage: Finding?
     /// Whether objects of the table were deleted whose values the log does not have.
     private(set) var lacksOldValues = false

@@ -3,7 +3,7 @@ import FirnStorage
 
 /// The primary keys of objects, as far as they are known.
 protocol ObjectNames {
-    /// A text if the output is text.
+    /// The primary key, or nil if it is unknown. It is a `JSON.string` if the output is text.
     subscript(table: Int, key: Int64) -> JSON? { get }
 }
 

@@ -4,9 +4,9 @@ import FirnCore
 /// Objects of one class as CSV, as RFC 4180 describes it: a line of names, then a line for each object. Lines end with
 /// a line feed alone.
 ///
-/// Texts, data, dates, ids and decimals are written as they are; everything else as in JSON (`ObjectJSON`). Nil is an
-/// empty field, the empty text is `""`. The objects' numbers are the first field, `$object`, if the class has no
-/// primary key.
+/// Texts are written as they are, and other single values as in JSON (`ObjectJSON`) without its quotes. Collections and
+/// mixed values are written as in JSON. Nil is an empty field, the empty text is `""`. If the class has no primary key,
+/// the first field is the object's number, `$object`.
 struct ObjectCSV {
     private let table: TableID
     private let description: TableSchema
@@ -61,7 +61,7 @@ struct ObjectCSV {
         }
         switch single {
         case .null: return
-        // Also the empty text is a field.
+        // The empty text is a field, too.
         case .string(let text): return Self.append(Array(text.utf8), to: &out)
         default:
             try json.append(single, column, to: &field)

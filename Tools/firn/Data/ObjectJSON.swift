@@ -7,7 +7,7 @@ import FirnCore
 /// { "$type": class, "$object": number, property: value, … }
 /// ```
 ///
-/// `$type` is there if objects of several classes are written, `$object` if the class has no primary key. A value is
+/// `$type` is there if `withType`, and `$object` if the class has no primary key and is not embedded. A value is
 /// written as its property's type says:
 ///
 /// | type | JSON |
@@ -36,7 +36,7 @@ struct ObjectJSON {
     private let members: [[[UInt8]]]
     private let types: [[UInt8]]
 
-    /// Embedded objects within each other, and collections within mixed values, up to which values are written.
+    /// The deepest nesting of embedded objects, and of collections in mixed values, that is written.
     static let depthMax = 200
 
     init(_ schema: StoreSchema, _ snapshot: Snapshot) {
@@ -128,7 +128,7 @@ struct ObjectJSON {
             return out.append(UInt8(ascii: "}"))
         }
         let value = snapshot.table(target).value(primaryKey, leaf: leaf, row: row)
-        // A plain null would be no link.
+        // A plain null would mean that there is no link.
         if case .null = value { return out += "{\"$key\":null}".utf8 }
         appendPlain(value, to: &out)
     }

@@ -1,7 +1,7 @@
 import FirnCore
 
-/// A schema as JSON: what `firn export` writes before the objects of several classes, and `firn import` makes classes
-/// of.
+/// A schema as JSON. `firn export` writes it before the objects of several classes, and `firn import` makes classes
+/// from it.
 ///
 /// ```
 /// { "version": number, "classes": [ { "name": …, "embedded": bool, "primaryKey": name, "properties": [

@@ -13,7 +13,8 @@ struct StoreView {
 
     var snapshot: Snapshot { pin.snapshot }
 
-    /// Opens a version, or the newest one, for `body`. Nobody has to wait for it. Throws the damage that `body` meets.
+    /// Opens a version, or the newest one, for `body`. No other user of the store waits for this. Throws the damage
+    /// that `body` meets.
     ///
     /// Past versions can be opened as far as the log goes back, whatever the store's configuration retains.
     static func reading<Result>(
@@ -46,13 +47,13 @@ struct StoreView {
         return StoreView(store: store, pin: past.pin, schema: past.schema, version: number)
     }
 
-    /// Throws if damage was met: then what was read since the last call must not be shown.
+    /// Throws if damage was met. What was read since the last call must then not be shown.
     func checkDamage() throws { try Store.checkDamage() }
 
     /// How many classes a message lists.
     private static let namedClasses = 50
 
-    /// The table of a class. Throws if there is none, or if its objects belong to others.
+    /// The table of a class. Throws if there is none, or if the class is embedded.
     func table(named name: String) throws(ToolError) -> TableID {
         guard let table = schema.table(named: name) else {
             let names = schema.tables.filter { !$0.isRemoved && !$0.isEmbedded }.map { DisplayText.line($0.name) }

@@ -8,7 +8,7 @@ struct TextTable {
     private let form: ObjectJSON
     private let columns: [(number: Int?, name: String, isNumber: Bool)]
 
-    /// So many objects decide how wide the columns are.
+    /// The number of objects whose values decide how wide the columns are.
     private static let sampleCount = 1_000
     private static let widthMax = 40
     private static let widthMin = 4
@@ -38,7 +38,7 @@ struct TextTable {
                     DisplayWidth.of(columns[column].name),
                     sample.reduce(0) { max($0, DisplayWidth.of($1[column])) }))
         }
-        // The widest columns give way first.
+        // The widest columns are narrowed first.
         while widths.reduce(0, +) + 2 * (widths.count - 1) > width,
             let widest = widths.indices.max(by: { widths[$0] < widths[$1] }), widths[widest] > Self.widthMin
         {
@@ -76,7 +76,7 @@ struct TextTable {
             if case .null = value { return "" }
             var bytes: [UInt8] = []
             if case .string(let text) = value {
-                // As many characters as are ever shown, so that a long text costs no more than a short one.
+                // Only as many characters as can be shown, so that a long text costs no more than a short one.
                 return DisplayText.line(String(text.prefix(Self.widthMax + 1)))
             }
             try form.append(value, view.schema[table].columns[number], to: &bytes)

@@ -1,7 +1,7 @@
 import FirnCore
 
 extension ToolError {
-    /// An error of Firn's own store, which was read.
+    /// An error that Firn itself threw while the tool read a store through it.
     init(reading error: StoreError) {
         let status: Status =
             switch error.code {
@@ -19,7 +19,7 @@ extension ToolError {
         self.init(status, "\(error)")
     }
 
-    /// An error of Firn's own store, which the subcommands that make stores use.
+    /// An error that Firn itself threw while a subcommand made the store `new`.
     init(_ error: StoreError, _ new: String) {
         self.init(ToolError(reading: error).status, "\(new) was not made: \(error)")
     }

@@ -22,7 +22,7 @@ struct CommitReader {
 
     /// Takes the next frame, and calls `visit` with each block in it. Returns what is wrong with it, if anything is.
     ///
-    /// Anything that `visit` throws is passed on.
+    /// An error that `visit` throws is passed on, except `Damage`, which is returned as a finding.
     mutating func take(
         _ frame: FrameHeader, payload: UnsafeRawBufferPointer, path: String, _ visit: (ChangeBlock) throws -> Void
     ) throws -> Finding? {
@@ -49,7 +49,8 @@ struct CommitReader {
         }
     }
 
-    /// Reads a part of a log that is being recovered: what can't be read in it is passed over.
+    /// Reads a part of a log that is being recovered. What can't be read in it is passed over; the first such damage is
+    /// returned.
     ///
     /// - Parameter followsGap: whether the part before it is missing.
     mutating func salvage(
@@ -87,7 +88,7 @@ struct CommitReader {
         reader = ChangesetReader(schema: reader.schema)
     }
 
-    /// The schema is not known any more.
+    /// Forgets the schema, because versions that could not be read may have changed it.
     mutating func forgetSchema() {
         hasFailed = false
         reader = ChangesetReader(schema: nil)

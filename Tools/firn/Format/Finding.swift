@@ -24,7 +24,7 @@ struct Finding: Error, Equatable, CustomStringConvertible {
         self.text = text
     }
 
-    /// On one line, whatever characters the file's name and the store's names have.
+    /// The finding on one line, whatever characters the file's name and the store's names have.
     var description: String {
         let location = offset.map { "\(file), byte \($0)" } ?? file
         return DisplayText.line("\(kind.rawValue): \(location): \(text)")

@@ -30,8 +30,8 @@ enum FormatNumbers {
     static let number: UInt64 = 1 << 62
     /// No epoch and no number of a segment is greater.
     static let epoch: UInt64 = 1 << 31
-    /// No file is longer, and no file of a checkpoint begins after this offset of the mapping. So sums of lengths
-    /// never overflow, and a sparse file has an end.
+    /// No file is longer, and no file of a checkpoint begins after this offset of the mapping. So sums of lengths never
+    /// overflow, and reading a sparse file comes to an end.
     static let fileByteCount = 1 << 42
     /// A checkpoint's files begin at multiples of this in the mapping.
     static let checkpointAlignment = 64 << 10
@@ -43,7 +43,8 @@ enum FormatNumbers {
     /// The most bytes of a blob's node, and of any other node.
     static let blobNodeByteCount = blobByteCount + 64
     static let nodeByteCount = 256 << 10
-    /// The most blobs before one block. Firn writes only values of more than 64 KiB as blobs, and fewer of those fit.
+    /// The most blobs before one block. Firn writes only values of more than 64 KiB as blobs, and the 64 MiB of blobs
+    /// before a block (`blobsByteCount`) hold at most 1,024 of these.
     static let blobCount = 1 << 16
 
     static func aligned(_ count: Int) -> Int { (count + alignment - 1) & ~(alignment - 1) }

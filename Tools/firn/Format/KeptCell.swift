@@ -2,7 +2,7 @@ import FirnBytes
 
 /// A value that owns its bytes, so that it may be kept when the part or the node that it was read from is gone.
 final class KeptCell {
-    /// Valid as long as this object exists.
+    /// The value, valid as long as this object exists.
     let cell: Cell
     private let memory: UnsafeMutableRawBufferPointer
 
@@ -14,7 +14,7 @@ final class KeptCell {
 
     deinit { memory.deallocate() }
 
-    /// Roughly how many bytes it takes in memory.
+    /// Roughly how many bytes the value takes in memory.
     var byteCount: Int { 96 + memory.count }
 }
 

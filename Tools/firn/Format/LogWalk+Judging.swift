@@ -4,8 +4,8 @@ import FirnStorage
 extension LogWalk {
     /// Decides whether a break in the log is damage or a torn tail.
     ///
-    /// The bytes behind a break are searched once in a segment: the marks found there are also all that lie behind
-    /// the next break.
+    /// `state.markBehind` is the highest mark found behind an earlier break. No later break has a higher one behind it.
+    /// So if that mark makes the break damage, the bytes behind are not searched again.
     func judge(
         _ problem: String, state: inout State, offset: Int, file: SegmentFile, header: SegmentHeader,
         isLast: Bool
@@ -33,8 +33,8 @@ extension LogWalk {
         return Finding(kind: .tornTail, file: file.path, offset: offset, text: text)
     }
 
-    /// Looks at what lies behind a break. Returns the highest durable mark in the headers of frames, the number of
-    /// intact frames, and where only zeros follow.
+    /// Searches the bytes behind a break. Returns the highest durable mark in the headers of frames, the number of
+    /// intact frames, and the offset from which only zeros follow.
     private func lookBehind(
         _ start: Int, file: SegmentFile, header: SegmentHeader
     ) throws -> (mark: UInt64, frames: Int, end: Int) {

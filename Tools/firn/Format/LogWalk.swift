@@ -1,13 +1,13 @@
 import FirnBytes
 import FirnStorage
 
-/// Walks the log of a store frame by frame, in order, checks each frame, and decides by the rules of recovery what
-/// each problem is.
+/// Walks the log of a store frame by frame, in order, checks each frame, and decides by the rules of recovery whether a
+/// problem is damage.
 ///
 /// - A sealed segment was synced before the manifest called it sealed: any problem in it is damage.
 /// - In the last segment, B is the first offset without a good frame of the chain. Durable marks are in the headers of
 ///   all frames, before and behind B, in the segment's header, and in the shared page. If one of them has reached the
-///   version at B, that version was durable: damage. Otherwise everything from B on is a torn tail.
+///   version at B, that version was durable, and the break is damage. Otherwise everything from B on is a torn tail.
 /// - If a writer is running, the last segment is read up to the version that the writer has published and no further.
 ///   What follows is not finished.
 struct LogWalk {
@@ -19,7 +19,8 @@ struct LogWalk {
         /// The commit is complete: this frame is its last.
         case commit(FrameHeader, path: String)
         case finding(Finding)
-        /// Reading continues behind damage, with the version after this one. What that builds on is not known.
+        /// Reading continues behind damage, with the version after this one. The state before that version is not
+        /// known.
         case resumed(after: UInt64)
     }
 
@@ -146,8 +147,8 @@ struct LogWalk {
         } else {
             try begin(header, state: &state, call)
         }
-        // Without a seal, the next segment's first version says where this one ends: what lies behind that was
-        // rewritten there.
+        // Without a seal, the next segment's first version says where this one ends. Frames behind that point were
+        // rewritten to the next segment.
         let last = entry.seal == nil && !isLast ? store.manifest.segments[index + 1].firstVersion : .max
         var offset = state.commitStart
         while true {

@@ -1,7 +1,7 @@
 import FirnBytes
 
 /// One generation of the manifest. The file holds the current generation and behind it, unless the store is new, the
-/// one before.
+/// generation before it.
 ///
 /// ```
 ///   0 magic FIRNMANI · 8 format u32 · 12 block's length u32 · 16 generation u64 · 24 store id, two u64
@@ -30,7 +30,7 @@ struct Manifest: Equatable {
         var number: UInt32
         var epoch: UInt32
         var firstVersion: UInt64
-        /// Where the segment ends; nil for the open one.
+        /// Where the segment ends; nil for the open segment.
         var seal: Seal?
     }
 
@@ -61,12 +61,12 @@ struct Manifest: Equatable {
     var created: Int64
     var segments: [Segment]
 
-    /// The first version that the log holds, or would hold.
+    /// The first version that the log holds, or would hold if it were not empty.
     var firstVersion: UInt64 { segments.first?.firstVersion ?? (checkpoint?.version ?? 0) + 1 }
 
     var storeID: String { hexadecimal(storeHigh, digits: 16) + hexadecimal(storeLow, digits: 16) }
 
-    /// What of an intact header this release can't read, such as "format 2". Returns nil if it can read all of it, or
+    /// What this release can't read in an intact header, such as "format 2". Returns nil if it can read all of it, or
     /// if the header is damaged. A header has the same form in every release.
     static func unknownFeature(_ bytes: UnsafeRawBufferPointer) -> String? {
         guard bytes.count >= headerByteCount else { return nil }

@@ -1,7 +1,7 @@
 import FirnBytes
 import FirnStorage
 
-/// A process that has a store open, or one of several openers in a process, as its slot of the shared page says.
+/// An opener of a store, as its slot of the shared page says: a process, or one of several openers in a process.
 ///
 /// ```
 ///  0 process id u64 · 8 opened at, nanoseconds since 1970, i64 · 16 version read up to u64
@@ -15,12 +15,13 @@ struct StoreOpener: Equatable {
     let process: UInt64
     /// Nanoseconds since 1970.
     let opened: Int64
-    /// The version up to which it has read the log: 0 while it opens the store, the greatest number if it is read-only.
+    /// The version up to which the opener has read the log. It is 0 while it opens the store, and `.max` if it reads no
+    /// further (`isReadOnly`).
     let version: UInt64
     let oldest: UInt64
-    /// How many versions are active in it.
+    /// The number of versions that are active in the opener.
     let active: UInt64
-    /// What these retain besides the newest; 0 unless some opener limits it.
+    /// The bytes that its versions before the newest retain; 0 unless some opener limits the retained bytes.
     let byteCount: UInt64
 
     fileprivate init(_ fields: Fields, _ slot: Int) {
@@ -33,6 +34,8 @@ struct StoreOpener: Equatable {
         byteCount = fields.u64(start + 40)
     }
 
+    /// Whether the opener reads nothing that others write. It was opened read-only, or its log has failed, or it has
+    /// ceased reading because another process changed the schema.
     var isReadOnly: Bool { version == .max }
 
     var text: String {

@@ -5,13 +5,12 @@ import FirnStorage
 /// creates nothing, and locks nothing for longer than a query takes, so the store may be in use.
 struct OpenedStore {
     let files: StoreFiles
-    /// The manifest. If it is damaged, one that is pieced together from the segments' headers and, if that can still
+    /// The manifest. If the file's is damaged, it is pieced together from the segments' headers and, if that can still
     /// be read, the generation before it.
     var manifest: Manifest
     /// What is wrong with the manifest, if anything is.
     var findings: [Finding] = []
-    /// Whether `manifest` was pieced together. A segment then ends where the next one begins, since no seal says
-    /// where.
+    /// Whether `manifest` was pieced together. It then has no seals, so a segment ends where the next one begins.
     var isSalvaged = false
     /// Whether a process has the store open for writing at this moment.
     var hasWriter = false
@@ -165,7 +164,7 @@ struct OpenedStore {
         ]
     }
 
-    /// Checks that the generation before the current one follows it, and nothing else.
+    /// Checks that only the generation before the current one lies behind it in the file.
     private static func checkRest(
         _ bytes: [UInt8], current: (block: Manifest, byteCount: Int), path: String
     ) -> [Finding] {
@@ -200,8 +199,8 @@ struct OpenedStore {
 
     /// Finds the generation before a damaged one, at whatever offset it begins.
     private static func previousBlock(_ bytes: [UInt8]) -> Manifest? {
-        // A manifest has two blocks. If it seems to have many, they were forged so that each is read to its end.
-        // The search therefore stops after a few.
+        // A manifest has two blocks. If there seem to be many, they were forged so that each is read to its end. The
+        // search therefore stops after a few.
         var beginnings = 0
         for offset in stride(from: FormatNumbers.alignment, to: bytes.count, by: FormatNumbers.alignment)
         where beginnings < 16 {

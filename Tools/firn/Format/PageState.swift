@@ -1,8 +1,8 @@
 import FirnBytes
 import FirnStorage
 
-/// The contents of the shared page: the file `shared`, which is read and never mapped, since mapping it would be
-/// writing to it.
+/// The contents of the shared page: the file `shared`. The tool reads this file and never maps it, since mapping could
+/// change it.
 ///
 /// ```
 ///  0 magic FIRNPAGE · 8 format u32 · 12 epoch u32 · 16 store id, first half u64 · 24 CRC of 0 ..< 24, u32 · 28 zero

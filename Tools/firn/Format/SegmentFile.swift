@@ -15,7 +15,7 @@ final class SegmentFile {
     }
 
     let path: String
-    /// The file's length, or the most that is ever read of a file if that is less.
+    /// The file's length, or the greatest possible length of a file if the file is longer.
     let fileByteCount: Int
     /// Whether the file is longer than any segment can be.
     let isTooLong: Bool
@@ -28,7 +28,7 @@ final class SegmentFile {
     /// A range that is known to be zero, so that a long run of zeros is read only once.
     private var knownZeros = 0..<0
 
-    /// Several times the longest frame, so that few frames are read twice.
+    /// Several times the longest part, so that few frames are read twice.
     private static let windowByteCount = 4 << 20
 
     init(_ path: String, _ storage: any Storage) throws(StorageError) {
@@ -127,7 +127,7 @@ final class SegmentFile {
         return max(next, nonzero & ~(FormatNumbers.alignment - 1))
     }
 
-    /// The first offset from `offset` on of a byte that is not zero; nil if all are.
+    /// The first offset from `offset` on of a byte that is not zero; nil if there is none.
     func nextNonzero(from offset: Int) throws(StorageError) -> Int? {
         var offset = offset
         if knownZeros.contains(offset) { offset = knownZeros.upperBound }

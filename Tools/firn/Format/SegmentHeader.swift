@@ -17,7 +17,7 @@ struct SegmentHeader: Equatable {
     var chain: UInt32
     var firstVersion: UInt64
     var mark: UInt64
-    /// The header's own checksum, with which the chain of its frames begins.
+    /// The header's own checksum, with which the chain of the segment's frames begins.
     var crc: UInt32 = 0
 
     static func read(_ bytes: UnsafeRawBufferPointer) throws(Damage) -> SegmentHeader {
@@ -32,7 +32,7 @@ struct SegmentHeader: Equatable {
             throw Damage("the segment is of format \(fields.u32(8))")
         }
         guard fields.u32(56) == 0 else { throw Damage("a reserved byte of the segment's header is not 0") }
-        // The mark is only compared: a mark beyond every version means that the log has lost some.
+        // The mark has no limit, since it is only compared. A mark above all versions means that the log has lost some.
         let header = SegmentHeader(
             segment: try fields.number32(12, "the segment's number", upTo: FormatNumbers.epoch),
             storeHigh: fields.u64(16), storeLow: fields.u64(24),

@@ -4,8 +4,7 @@ import FirnStorage
 struct StoreFiles {
     let path: String
     let storage: any Storage
-    /// Where files lie that have another name than their header says: the path that they should have, and the one that
-    /// they have.
+    /// The actual paths of the files whose headers call for another name, by the paths that they should have.
     private(set) var misnamed: [String: String] = [:]
 
     private init(path: String, storage: any Storage) {
@@ -103,7 +102,7 @@ extension StoreFiles {
     /// The numbers of the checkpoints' files that there are, in order.
     func checkpointIDs() throws(ToolError) -> [UInt64] { try list(checkpoints).compactMap(Self.checkpointID).sorted() }
 
-    /// The names in a folder, as they should be. None if there is no folder.
+    /// The right names of the files in a folder; none if there is no folder.
     private func list(_ folder: String) throws(ToolError) -> Set<String> {
         let names = try stored(storage.status(folder)?.kind == .folder ? storage.list(folder) : [])
         return Set(names).union(

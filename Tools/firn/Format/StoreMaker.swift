@@ -1,9 +1,9 @@
 import FirnBytes
 import FirnStorage
 
-/// Writes a new store out of another's parts. The new store begins with a checkpoint, if there is one. Its new segments
-/// have headers, a chain and an identity of their own. The manifest is written last, so that what a crash leaves behind
-/// is not a store.
+/// Writes a new store from the parts of another one's commits. The new store begins with a checkpoint, if there is one.
+/// Its new segments have headers, a chain and an identity of their own. The manifest is written last, so that what a
+/// crash leaves behind is not a store.
 struct StoreMaker {
     private let files: StoreFiles
     private let segmentByteCount: Int

@@ -16,10 +16,10 @@ struct ImportRun {
         var version: UInt64 = 0
     }
 
-    /// Imports everything into the store at a path, and tells what was done.
+    /// Imports everything into the store at a path, and prints what was done.
     ///
-    /// If there is none, it is made under a name of its own, and renamed when it is complete. So nobody else uses it
-    /// before, and it can be removed again.
+    /// A store that does not exist is made under a temporary name, and renamed when it is complete. So nobody else uses
+    /// it too early, and it can be removed after a failure.
     func run(
         into path: String, json: Bool, storage: any Storage, clock: any Clock, _ output: Output
     ) throws -> ToolError.Status {
@@ -59,7 +59,7 @@ struct ImportRun {
             }
             try output.flush()
         } catch let error as ToolError {
-            // Whoever ran it again would have the objects twice.
+            // The message says that the import is done, since running it again would import the objects twice.
             throw ToolError(error.status, "\(error). But everything is imported, as version \(result.version).")
         }
         return .fine
@@ -132,7 +132,7 @@ struct ImportRun {
             last = try transaction.commit().number
             hasCommitted = true
         }
-        // Another process may have changed the schema while the source was looked at.
+        // Another process may have changed the schema while the source was examined.
         let stored = transaction.snapshot.schema
         let schema = try ImportSchema(stored, adding: classes, version: version).schema
         if schema != stored { try transaction.changeSchema(to: schema) }
@@ -165,7 +165,7 @@ struct ImportRun {
         return Result(inserted: importer.inserted, changed: importer.changed, version: last)
     }
 
-    /// Begins a transaction. While it waits for another process, nothing is half-made, so that a signal ends this one
+    /// Begins a transaction. While this waits for another process, nothing is half-made, so a signal ends this process
     /// at once. A store that is being made has no other processes, and is removed when a signal comes.
     private func begin(_ store: Store) throws -> WriteTransaction {
         if store.otherProcesses.isEmpty { return try store.beginWrite() }
@@ -174,6 +174,6 @@ struct ImportRun {
 }
 
 extension StoreError {
-    /// Whether a commit has more bytes than the log takes in one.
+    /// Whether a commit has more bytes than the log takes in one commit.
     fileprivate var isCommitTooLarge: Bool { if case .log(let error) = code { error.code == .tooLarge } else { false } }
 }

@@ -1,7 +1,7 @@
 import FirnBytes
 import FirnCore
 
-/// The classes that an import needs: those of the store, and what is added to them.
+/// The store's classes, and the classes and properties that an import adds to them.
 struct ImportSchema {
     /// A class as an export's first line describes it, or as it was inferred.
     struct Class {

@@ -4,7 +4,8 @@ import FirnCore
 // MARK: CSV
 
 extension ImportValues {
-    /// Reads a field of CSV; an empty one is nil, or the empty collection. Blanks alone are an empty field.
+    /// Reads a field of CSV. An empty field is nil, or the empty collection. A field that has only blanks is empty,
+    /// too.
     func read(_ column: ColumnSchema, _ field: CSVReader.Field) throws(InputFault) -> Parsed {
         let isEmpty = field.isEmpty
         if isEmpty, column.collection == .none {

@@ -5,7 +5,7 @@ import Foundation
 /// Reads values of properties from JSON and from fields of CSV: the inverse of `ObjectJSON`.
 struct ImportValues {
     let schema: StoreSchema
-    /// Each object names its properties, and may name its class.
+    /// The numbers of tables and columns by their names, since each object names its properties and may name its class.
     let tables: NameMap<TableID>
     private let columns: [NameMap<Int>]
 
@@ -15,7 +15,7 @@ struct ImportValues {
         columns = schema.tables.map(\.numbersByName)
     }
 
-    /// Where a value leads to that is a link, and was not looked up yet.
+    /// The target of a link that was not looked up yet.
     enum Target {
         /// The object with a primary key.
         case primaryKey(Value)
@@ -23,7 +23,7 @@ struct ImportValues {
         case number(Int64)
     }
 
-    /// A value, or an element of one, which may be or have links.
+    /// A value, or an element of one, in which no link was looked up yet.
     enum Parsed {
         case value(Value)
         case link(TableID, Target)
@@ -96,7 +96,7 @@ struct ImportValues {
         return .value(value)
     }
 
-    /// Reads a value of a type; nil if it is none of that type.
+    /// Reads a value of a type; nil if the next value is not of that type.
     func readScalar(
         _ type: ColumnType, kind: JSONReader.Kind, reader: inout JSONReader
     ) throws(InputFault) -> Value? {
@@ -104,7 +104,7 @@ struct ImportValues {
         case (.bool, .bool): return .bool(try reader.bool())
         case (.int, .number): if case .int(let value) = try reader.number() { return .int(value) }
         case (.float, .number):
-            // Not by way of a double, which would round twice.
+            // The number is not read as a double first, which would round it twice.
             let start = reader.offset
             return .float(try Self.kept(try reader.numberText(), type: "float", at: start, Float.init))
         case (.double, .number):
@@ -131,8 +131,8 @@ struct ImportValues {
         return nil
     }
 
-    /// The binary number that a text of JSON stands for: the nearest one, as usual, for a fraction. Throws if it is an
-    /// integer that is no such number, too large, or so small that it would become 0.
+    /// The binary number for a number in JSON. A fraction is rounded to the nearest one. Throws if the number is too
+    /// large, so small that it would become 0, or an integer that has no exact binary number.
     private static func kept<Number: BinaryFloatingPoint>(
         _ text: UnsafeRawBufferPointer, type: String, at start: Int, _ read: (String) -> Number?
     ) throws(InputFault) -> Number {
@@ -142,16 +142,16 @@ struct ImportValues {
         return number
     }
 
-    /// Whether a number is the one that a text stands for, if that is an integer. Fractions are rounded.
+    /// Whether a number is exactly the integer in a text. True for a fraction, since fractions are rounded.
     static func isExact(_ number: some BinaryFloatingPoint, _ text: UnsafeRawBufferPointer) -> Bool {
         if let integer = JSONReader.integer(text) { return Int64(exactly: number) == integer }
         guard let digits = JSONReader.longInteger(text) else { return true }
-        // All digits of a double: from 2^63 on it is an integer.
+        // The digits of the double, which is an integer, since it is 2^63 or more.
         return String(format: "%.0f", abs(Double(number))).utf8.elementsEqual(digits)
     }
 
-    /// The decimal number of a long integer. Throws if that has more digits than a decimal number keeps: 34 between the
-    /// first and the last one that is not 0.
+    /// The decimal number for a long integer. Throws if the integer has more digits than a decimal number keeps: 34
+    /// from the first digit to the last one that is not 0.
     static func wholeDecimal(_ text: UnsafeRawBufferPointer, at start: Int) throws(InputFault) -> DecimalBits {
         guard let value = decimal(String(decoding: text, as: UTF8.self)) else {
             throw InputFault(
@@ -160,16 +160,15 @@ struct ImportValues {
         return value
     }
 
-    /// How many digits a decimal number must keep of an integer's.
+    /// How many of an integer's digits a decimal number must keep: all but the zeros at the end.
     static func keptDigits(_ digits: some BidirectionalCollection<UInt8>) -> Int {
         let zero = UInt8(ascii: "0")
         guard let last = digits.lastIndex(where: { $0 != zero }) else { return 0 }
         return digits[...last].count
     }
 
-    /// The decimal number that a text stands for. A fraction is rounded to 34 digits. Returns nil if the text is no
-    /// number, or one that is too large or too small. Returns nil also for an integer of more digits than a decimal
-    /// number keeps.
+    /// The decimal number in a text. A fraction is rounded to 34 digits. Returns nil if the text is no number, if the
+    /// number is too large or too small, or if an integer has too many digits (`keptDigits`).
     private static func decimal(_ text: String) -> DecimalBits? {
         guard let value = DecimalBits(text: text) else { return NaNText.decimal(text) }
         let digits = text.utf8.drop { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "0") }
@@ -179,12 +178,12 @@ struct ImportValues {
         return value
     }
 
-    /// Whether the number that a text writes is 0.
+    /// Whether the number in a text is 0.
     private static func isZero(_ text: some Sequence<UInt8>) -> Bool {
         !text.prefix { $0 | 0x20 != UInt8(ascii: "e") }.contains { $0 >= UInt8(ascii: "1") && $0 <= UInt8(ascii: "9") }
     }
 
-    /// Throws if a text or data are longer than any property takes.
+    /// Throws if a text or data are longer than the values of any property may be.
     static func checkLength(_ count: Int, at offset: Int) throws(InputFault) {
         guard count <= FormatNumbers.valueByteCount else {
             throw InputFault(
@@ -192,7 +191,7 @@ struct ImportValues {
         }
     }
 
-    /// The value of a type that a text in quotes stands for; nil if there is none.
+    /// The value of a type that a text in quotes represents; nil if it represents none.
     static func scalar(_ type: ColumnType, _ text: String) -> Value? {
         switch type {
         case .float: return (NaNText.float(text) ?? Self.special(text).map { Float($0) }).map { .float($0) }
@@ -294,7 +293,7 @@ struct ImportValues {
             return .number(number)
         }
         guard kind == .object else { return .primaryKey(try readKey(table, primaryKey: primaryKey, reader: &reader)) }
-        // A link to an object whose primary key is nil: null would be no link.
+        // This form links to an object whose primary key is nil, since a plain null is no link.
         var key: Value?
         try reader.object { (name, offset, reader) throws(InputFault) in
             guard name.elementsEqual("$key".utf8), key == nil else {
@@ -325,7 +324,7 @@ struct ImportValues {
     }
 
     private func readEmbedded(_ table: TableID, _ reader: inout JSONReader) throws(InputFault) -> Parsed {
-        // Deeper ones could not be exported.
+        // Objects that are nested deeper could not be exported.
         guard reader.depth < ObjectJSON.depthMax else {
             throw InputFault("values are nested more than \(ObjectJSON.depthMax) deep", at: reader.offset)
         }
@@ -341,7 +340,7 @@ struct ImportValues {
     ///
     /// - Parameters:
     ///   - value: reads the value of a property.
-    ///   - takes: reads what is no property; returns false if the object may not have it.
+    ///   - takes: reads a member that is no property; returns false if the object may not have that member.
     func readProperties(
         of table: TableID, _ reader: inout JSONReader,
         _ value: (ColumnSchema, inout JSONReader) throws(InputFault) -> Parsed,

@@ -1,9 +1,9 @@
 import FirnBytes
 import FirnCore
 
-/// Links: objects that are linked to are looked up, and what waited for them is set in the end.
+/// Looks up the objects that links lead to. In the end, sets the properties that waited for such objects.
 extension Importer {
-    /// The value, with links looked up; nil if it leads to an object that is not there yet.
+    /// The value with its links looked up; nil if one of them leads to an object that does not exist yet.
     func resolved(_ parsed: Parsed, _ line: Int) throws -> Value? {
         switch parsed {
         case .value(let value): return value
@@ -37,7 +37,7 @@ extension Importer {
         case .primaryKey(let value): return view.firstKey(primaryKey: value)
         case .number(let number):
             if let key = renumbered[table]?[number] { return key }
-            // Numbers that the import does not have are those of the store's own objects.
+            // A number that no object of the import has is the number of one of the store's own objects.
             guard isComplete || number >= firstKeys[table.index], view.find(number) != nil,
                 !(unnumbered[table]?.contains(number) ?? false)
             else { return nil }
@@ -54,8 +54,8 @@ extension Importer {
         var count = 0
     }
 
-    /// Sets the properties that waited for other objects, without the links that lead to none. Returns the first of
-    /// those.
+    /// Sets the properties that waited for other objects, and leaves out links whose objects do not exist. Returns the
+    /// first of these links.
     ///
     /// - Parameter didSet: called after each property.
     func finish(_ didSet: () throws -> Void) throws -> MissingLink? {
@@ -98,7 +98,7 @@ extension Importer {
     /// The objects that a value links to and that are missing.
     private struct Missing {
         var count = 0
-        /// The first one, for a message.
+        /// The first of these objects, for a message.
         var first: String?
     }
 

@@ -4,10 +4,10 @@ import FirnCore
 /// Puts objects that were read into a store. It looks up what they link to, inserts new objects, and changes objects
 /// whose primary key exists already.
 ///
-/// A link may lead to an object that comes later. It is set when all objects are there: until then it takes about 80
+/// A link may lead to an object that comes later. It is set when all objects are there; until then it takes about 80
 /// bytes of memory.
 ///
-/// The import's thread alone uses it.
+/// Only the import's thread uses it.
 final class Importer {
     typealias Parsed = ImportValues.Parsed
 
@@ -31,17 +31,17 @@ final class Importer {
     }
 
     var deferred: [Deferred] = []
-    /// The objects that have properties that wait, by table.
+    /// The objects with waiting properties, by table.
     var waiting: [TableID: KeySet] = [:]
     /// Properties that were given again after they had begun to wait. A property's entries in `deferred` before this
-    /// index are out of date.
+    /// index are stale.
     var superseded: [Place: Int] = [:]
-    /// Objects that were there and that only what waits may change, so that they are not counted as changed yet.
+    /// Objects of the store that only waiting properties may still change. They are not counted as changed yet.
     var uncounted: [TableID: KeySet] = [:]
-    /// The keys of objects that have another number in the import, by table and that number.
+    /// The keys of objects whose number in the import is another one, by table and number.
     private(set) var renumbered: [TableID: [Int64: Int64]] = [:]
-    /// The keys that objects of the import have got without having that number in it, by table. A link to such a number
-    /// does not mean them.
+    /// The keys, by table, of objects that do not have that number in the import: objects of the import, and objects
+    /// that others have added meanwhile. A link to such a number does not lead to them.
     private(set) var unnumbered: [TableID: KeySet] = [:]
     /// The first key that no object had before the import, by table.
     let firstKeys: [Int64]
@@ -57,10 +57,10 @@ final class Importer {
         firstKeys = schema.tables.indices.map { transaction.table(TableID($0)).nextKey }
     }
 
-    /// The keys that new objects would have got at the last commit, by table.
+    /// The next keys of new objects as of the last commit, by table.
     private var nextKeys: [Int64] = []
 
-    /// The transaction is about to be committed.
+    /// Must be called before the transaction is committed.
     func willCommit() {
         nextKeys = schema.tables.indices.map { transaction.table(TableID($0)).nextKey }
     }
@@ -81,7 +81,7 @@ final class Importer {
     /// Adds an object, or changes the one that has its primary key.
     ///
     /// - Parameters:
-    ///   - number: its number in the import, if that says one.
+    ///   - number: the object's number in the import, if the import numbers it.
     ///   - values: by the column's number; nil for a property that is not given.
     func add(_ table: TableID, number: Int64?, _ values: inout [Parsed?], line: Int) throws {
         if let primaryKey = schema[table].primaryKey {
@@ -111,9 +111,9 @@ final class Importer {
         inserted += 1
     }
 
-    /// Notes the key that an object got, before anything may link to it.
+    /// Records the key of an object, before anything may link to the object.
     private func note(_ key: Int64, of number: Int64?, _ table: TableID) throws(InputFault) {
-        // Links to an object with a primary key tell a number only if the import numbers it.
+        // Links to an object with a primary key name it by a number only if the import numbers it.
         guard number != nil || schema[table].primaryKey == nil, !schema[table].isEmbedded, number != key else { return }
         unnumbered[table, default: KeySet()].insert(key)
         guard let number else { return }
@@ -162,7 +162,7 @@ final class Importer {
         return row.key
     }
 
-    /// Returns whether anything was different.
+    /// Sets the given properties of an object. Returns whether any of them was different.
     private func change(_ table: TableID, key: Int64, values: [Parsed?], line: Int) throws -> Bool {
         var isChanged = false
         for (column, parsed) in values.enumerated() {
@@ -172,7 +172,7 @@ final class Importer {
         return isChanged
     }
 
-    /// Sets a property, unless it has the value. Returns whether it was different: not if it has to wait.
+    /// Sets a property, unless it has the value already. Returns whether it has changed: false if it has to wait.
     func set(
         _ table: TableID, column: Int, key: Int64, to parsed: Parsed, line: Int, isNew: Bool
     ) throws -> Bool {

@@ -2,7 +2,7 @@ import FirnBytes
 
 /// What is wrong in a text that is imported, and at which byte of its line or record.
 struct InputFault: Error {
-    /// In one line, whatever names and values it repeats.
+    /// The fault on one line, whatever names and values it repeats.
     let text: String
     let offset: Int
 

@@ -1,7 +1,7 @@
 import FirnBytes
 import FirnCore
 
-/// A type as the user names it: `TypeText.text` writes it.
+/// A type as the user names it, in the form that `TypeText.text` writes.
 struct NamedType: Equatable {
     var type: ColumnType
     var collection: CollectionKind = .none
@@ -11,10 +11,10 @@ struct NamedType: Equatable {
 }
 
 extension TypeText {
-    /// The types of `name: type, name: type`; throws a text that says what is wrong.
+    /// The properties in a text such as `name: type, name: type`. The error says what is wrong with the text.
     static func properties(_ text: String) throws(ToolError) -> [(name: String, type: NamedType)] {
         var properties: [(name: String, type: NamedType)] = []
-        // A comma within < > can't be: no type has two parameters. But a class's name may have one.
+        // No type has two parameters, so a comma within < > belongs to a class's name.
         var depth = 0
         for part in text.split(whereSeparator: { character in
             if character == "<" { depth += 1 }
@@ -60,7 +60,7 @@ extension TypeText {
 }
 
 extension StringProtocol {
-    /// Without spaces at the ends.
+    /// The text without white space at its ends.
     var trimmed: String {
         var rest = self[...]
         while rest.first?.isWhitespace ?? false { rest = rest.dropFirst() }

@@ -1,4 +1,4 @@
-/// Data as text, as RFC 4648 describes it.
+/// Data as text in base 64, as RFC 4648 describes it.
 enum Base64 {
     static func text(_ bytes: UnsafeRawBufferPointer) -> String {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
@@ -19,7 +19,7 @@ enum Base64 {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// Nil unless the text is complete, with its padding.
+    /// The data in a text; nil if the text is not in base 64, or not complete with its padding.
     static func bytes(_ text: String) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count % 4 == 0 else { return nil }

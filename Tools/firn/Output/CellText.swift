@@ -62,8 +62,8 @@ enum CellText {
     }
 
     static func quoted(_ bytes: UnsafeRawBufferPointer) -> String {
-        // A scalar has at most 4 bytes, so the piece holds all that are shown. A scalar that the cut splits comes
-        // after them.
+        // A scalar has at most 4 bytes, so the piece holds all that are shown. A scalar that is split at its end is not
+        // among these.
         let piece = String(decoding: bytes.prefix(characterCount * 4 + 4), as: UTF8.self)
         let shown = piece.unicodeScalars.prefix(characterCount)
         var out = "\""

@@ -1,5 +1,6 @@
-/// How many columns of a terminal a text takes. Most characters of East Asian scripts and emoji take two, as "East
-/// Asian Width" (https://www.unicode.org/reports/tr11) has them. All others take one.
+/// The number of columns of a terminal that a text takes. According to "East Asian Width"
+/// (https://www.unicode.org/reports/tr11), most characters of East Asian scripts and emoji take two. All others take
+/// one.
 enum DisplayWidth {
     static func of(_ text: some StringProtocol) -> Int {
         text.utf8.count == text.count ? text.utf8.count : text.reduce(0) { $0 + of($1) }
@@ -16,7 +17,7 @@ enum DisplayWidth {
         }
     }
 
-    /// As much of a text as fits into so many columns.
+    /// The longest prefix of a text that fits into `width` columns.
     static func prefix(_ text: String, _ width: Int) -> Substring {
         var (taken, end) = (0, text.startIndex)
         while end < text.endIndex {

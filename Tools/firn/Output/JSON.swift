@@ -59,7 +59,7 @@ indirect enum JSON: Sendable {
     private static func write(_ text: String, to out: inout String) {
         out += "\""
         defer { out += "\"" }
-        // Most text needs no escape. The bytes are looked at without the cost of finding characters among them.
+        // Most text needs no escape. A look at the bytes avoids the cost of finding characters among them.
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C }) {
             out += text
             return

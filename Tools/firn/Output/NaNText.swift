@@ -1,7 +1,7 @@
 import FirnBytes
 
-/// NaNs as text, for export and import. The usual one is a word. Any other has its bits behind it, as `nan(0x…)`: to
-/// the store these are different values, and a set may hold several.
+/// NaNs as text, for export and import. The usual NaN is a word. Any other NaN is written with its bits, as `nan(0x…)`,
+/// because the store treats these as different values, and a set may hold several.
 enum NaNText {
     /// The high half of the usual NaN of decimal numbers. Its low half is 0.
     private static let usualDecimal: UInt64 = 0x7C00_0000_0000_0000
@@ -36,7 +36,7 @@ enum NaNText {
             return nil
         }
         let digits = text.dropFirst(6).dropLast()
-        // A number's text may also begin with a sign.
+        // A number's initialiser would also accept a sign.
         guard digits.allSatisfy(\.isHexDigit) else { return nil }
         let low = UInt64(digits.suffix(16), radix: 16)
         let high = count > 16 ? UInt64(digits.prefix(count - 16), radix: 16) : 0

@@ -19,7 +19,7 @@ final class Output {
     private let error: (String) -> Void
     let showsProgress: Bool
     private let showsColour: Bool
-    /// Whether the result goes to a terminal, which must not obey what is in a store.
+    /// Whether the result goes to a terminal, which must not interpret control characters from a store.
     private let isShown: Bool
     private let clock: any Clock
     private var buffer = ""
@@ -49,7 +49,7 @@ final class Output {
             error: { try? Terminal.write($0, to: 2) })
     }
 
-    /// A line of the result, or several. The first one gets the colour, when it has been escaped.
+    /// Writes one or more lines of the result. The first line gets the colour after it was escaped.
     func line(_ text: String, _ colour: Colour? = nil) throws {
         let shown = DisplayText.lines(text)
         if let colour, showsColour {
@@ -62,7 +62,7 @@ final class Output {
         if buffer.utf8.count > 32_768 { try flush() }
     }
 
-    /// Data for a program. Only for a terminal they are escaped, too.
+    /// Writes data for a program. They are escaped only if they go to a terminal.
     ///
     /// - Parameter text: whole lines.
     func raw(_ text: String) throws {
@@ -79,16 +79,16 @@ final class Output {
         try out(text)
     }
 
-    /// A line for the user on the error stream, apart from the result.
+    /// Writes a line for the user to the error stream, apart from the result.
     func warn(_ text: String) {
         clearProgress()
         error(DisplayText.lines(text) + "\n")
     }
 
-    /// Shows the progress of a long operation, with its rate and what time it will still take. The progress is shown on
-    /// a terminal only, always on the same line, ten times a second at most.
+    /// Shows the progress of a long operation, with its rate and the remaining time. The progress is shown on a
+    /// terminal only, always on the same line, ten times a second at most.
     ///
-    /// - Parameter amount: how an amount is written: without it, as bytes.
+    /// - Parameter amount: writes an amount as text, by default as bytes.
     func progress(
         _ what: String, _ done: Int, of total: Int, in amount: (Int) -> String = Amount.bytes
     ) {
@@ -104,7 +104,7 @@ final class Output {
         let rate = Double(done) / seconds
         let percent = total > 0 ? min(100, done * 100 / total) : 100
         var text = "\(what) \(amount(total)): \(percent) %, \(amount(Int(rate)))/s"
-        // Before that, the rest of the time is a guess.
+        // In the first second, the remaining time would be a guess.
         if seconds >= 1, rate >= 1, done < total { text += ", \(Amount.time(Double(total - done) / rate)) left" }
         error("\r" + text + String(repeating: " ", count: max(0, progressShown.count - text.count)))
         progressShown = text

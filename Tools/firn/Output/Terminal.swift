@@ -8,15 +8,15 @@ import Synchronization
     import Glibc
 #endif
 
-/// The process's own streams, the pager, and the processes that it starts. No other file of the tool asks the system
-/// for anything but files.
+/// The process's own streams, the pager, and the processes that it starts. The rest of the tool makes no system calls
+/// of its own.
 enum Terminal {
     static var errorIsTerminal: Bool { isatty(2) == 1 }
 
     static var outputIsTerminal: Bool { isatty(1) == 1 }
 
-    /// Whether the result goes to a person, directly or through a pager. `NO_COLOR` is the convention of
-    /// https://no-color.org.
+    /// Whether lines have colours: the result goes to a person, directly or through a pager, on a terminal that is not
+    /// dumb, and `NO_COLOR` is not set. That variable is the convention of https://no-color.org.
     static var showsColour: Bool { (pager != nil || outputIsTerminal) && getenv("NO_COLOR") == nil && !isDumb }
 
     private static var isDumb: Bool { getenv("TERM").map { strcmp($0, "dumb") == 0 } ?? true }
@@ -33,11 +33,11 @@ enum Terminal {
         return Int(size.ws_col)
     }
 
-    /// The process that shows the result page by page; nil if there is none. Set by the main thread before anything is
-    /// written, and used by it alone.
+    /// The process that shows the result page by page; nil if there is none. The main thread sets it before anything is
+    /// written, and no other thread uses it.
     nonisolated(unsafe) private static var pager: pid_t?
 
-    /// From now on, the result goes through a pager if it would go to a terminal. The pager is what `PAGER` says, or
+    /// Sends the result through a pager from now on, if it goes to a terminal. The pager is the command in `PAGER`, or
     /// `less` if the system has it. Nothing happens if `PAGER` is empty or `cat`.
     static func startPager() {
         guard outputIsTerminal, !isDumb else { return }
@@ -45,7 +45,7 @@ enum Terminal {
         if let chosen, chosen.isEmpty || chosen == "cat" { return }
         // -F: ends at once if everything fits on a page. -R: shows colours. -X: leaves the text on the screen.
         if getenv("LESS") == nil { setenv("LESS", "FRX", 1) }
-        // The shell's status 127 says that it has not found the pager, which so has read nothing.
+        // The shell's status 127 means that it has not found the pager, so nothing has read the result yet.
         let command =
             chosen.map { "\($0); status=$?; if [ $status -eq 127 ]; then exec cat; fi; exit $status" }
             ?? "if command -v less > /dev/null; then exec less; else exec cat; fi"
@@ -72,7 +72,7 @@ enum Terminal {
         private typealias FileActions = posix_spawn_file_actions_t
     #endif
 
-    /// What is to be done with the descriptors of a process that is started: nothing yet. The caller destroys it.
+    /// A list of actions on the descriptors of a process that is started, with no action yet. The caller destroys it.
     private static func newFileActions() -> FileActions {
         #if canImport(Darwin)
             var actions: FileActions = nil
@@ -114,7 +114,7 @@ enum Terminal {
         return String(cString: found)
     }
 
-    /// Reads what the process's input has; 0 at its end.
+    /// Reads the next bytes of the process's input, and returns their number; 0 at the end of the input.
     static func read(into target: UnsafeMutableRawBufferPointer) throws(ToolError) -> Int {
         while true {
             #if canImport(Darwin)
@@ -143,7 +143,8 @@ enum Terminal {
     /// The terminal's settings outside of `readingKeys`. Set by the main thread before the handler that reads them.
     nonisolated(unsafe) private static var settings = termios()
 
-    /// Calls `body` while the terminal passes each key on as it is typed, and shows none: also Ctrl-C is a key then.
+    /// Calls `body` while the terminal passes on each key as it is typed, and shows none. Ctrl-C is then a key like any
+    /// other.
     static func readingKeys<T>(_ body: () throws -> T) throws -> T {
         guard tcgetattr(0, &settings) == 0 else { return try body() }
         var raw = settings
@@ -168,10 +169,10 @@ enum Terminal {
 
     // MARK: Other processes
 
-    /// Runs this program with other arguments, on the same streams, and waits for it. Ctrl-C ends it, and not this
-    /// process.
+    /// Runs this program with other arguments in another process, on the same streams, and waits for it. Ctrl-C ends
+    /// that process, but not this one.
     ///
-    /// - Parameter hasInput: whether it gets this process's input, and not an empty one.
+    /// - Parameter hasInput: whether the other process gets this process's input. If not, its input is empty.
     /// - Returns: its exit status; 128 and the signal's number if a signal has ended it.
     static func runSelf(_ arguments: [String], hasInput: Bool) throws(ToolError) -> Int32 {
         #if canImport(Darwin)
@@ -187,7 +188,7 @@ enum Terminal {
         #endif
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // What this process ignores, the other one would ignore, too.
+        // The other process inherits what this one ignores.
         let before = signal(SIGINT, SIG_IGN)
         defer { signal(SIGINT, before) }
         var defaults = sigset_t()
@@ -200,7 +201,7 @@ enum Terminal {
         defer { for word in words { free(word) } }
         var actions = newFileActions()
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // Otherwise it would read the lines that this process has not read yet.
+        // Otherwise the other process would read lines that this process has not read yet.
         if !hasInput { posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0) }
         var process: pid_t = 0
         let failure = posix_spawn(&process, path, &actions, &attributes, &words, environ)
@@ -216,7 +217,7 @@ enum Terminal {
         return ended & 0x7F == 0 ? ended >> 8 & 0xFF : 128 + ended & 0x7F
     }
 
-    /// Ends the process, when the pager has shown everything.
+    /// Ends the process after the pager has shown everything.
     static func leave(_ status: Int32) -> Never {
         if let pager {
             close(1)
@@ -227,10 +228,10 @@ enum Terminal {
     }
 }
 
-/// Ctrl-C and a request to terminate. A subcommand that makes something asks for them as it works, and removes what it
-/// has made; all others end at once.
+/// The signals that ask the process to end, such as Ctrl-C. A subcommand that makes something checks for them while it
+/// works, and removes what it has made. All others end at once.
 enum Interrupts {
-    /// The last signal; 0 for none. A signal's handler may do no more than set it.
+    /// The last signal; 0 for none. A signal's handler may do little more than set it.
     private static let last = Atomic<Int32>(0)
     private static let isPostponing = Atomic<Bool>(false)
     private static let signals = [SIGINT, SIGTERM, SIGHUP]
@@ -244,7 +245,7 @@ enum Interrupts {
                 Interrupts.last.store(number, ordering: .relaxed)
                 signal(number, SIG_DFL)
             }
-            // A read that waits for input ends, so that `check` comes to be called.
+            // A read that waits for input must end, so that `check` is called.
             var action = sigaction()
             sigaction(number, nil, &action)
             action.sa_flags &= ~SA_RESTART
@@ -252,14 +253,15 @@ enum Interrupts {
         }
     }
 
-    /// Ignores a signal. Returns whether it was ignored before, as `nohup` does it, and so has to stay.
+    /// Ignores a signal. Returns whether it was ignored before, for instance because of `nohup`, so that it must stay
+    /// ignored.
     private static func ignore(_ number: Int32) -> Bool {
-        // The constant is no function that could be compared as one.
+        // The constant is not a real function, and functions can't be compared.
         unsafeBitCast(signal(number, SIG_IGN), to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
-    /// Calls `body` while a signal ends the process at once: when it waits for another process, and nothing is
-    /// half-made.
+    /// Calls `body`. A signal meanwhile ends the process at once. This is for waiting for another process while nothing
+    /// is half-made.
     static func endingAtOnce<T, E: Error>(_ body: () throws(E) -> T) throws -> T {
         try check()
         guard isPostponing.load(ordering: .relaxed) else { return try body() }
@@ -268,17 +270,17 @@ enum Interrupts {
         return try body()
     }
 
-    /// Whether a signal has come.
+    /// Whether a signal has arrived.
     @inline(__always)
     static var haveCome: Bool { last.load(ordering: .relaxed) != 0 }
 
-    /// Throws if a signal has come.
+    /// Throws if a signal has arrived.
     @inline(__always)
     static func check() throws(ToolError) {
         if haveCome { throw ToolError(.interrupted, "interrupted; nothing was made.") }
     }
 
-    /// Ends the process as the signal would have done, so that a shell knows.
+    /// Ends the process as the signal would have done, so that a shell sees which signal it was.
     static func die() -> Never {
         let number = last.load(ordering: .relaxed)
         signal(number, SIG_DFL)

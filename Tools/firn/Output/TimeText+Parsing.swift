@@ -1,5 +1,5 @@
 extension TimeText {
-    /// The nanoseconds since 1970 of a time in the format of ISO 8601; nil if the text is none.
+    /// The nanoseconds since 1970 of a time in the format of ISO 8601; nil if the text is no such time, or overflows.
     ///
     /// ```
     /// date [ (T | space) hh:mm [ :ss [ .fraction ] ] [ Z | ±hh[:mm] ] ]        date: yyyy-mm-dd
@@ -13,8 +13,8 @@ extension TimeText {
         return overflow || isTooLate ? nil : sum
     }
 
-    /// The same in seconds and nanoseconds, which count forwards. `unit` has the nanoseconds of the unit that the text
-    /// ends with: a day, a minute, a second, or a digit of the fraction.
+    /// The time in seconds and nanoseconds since 1970, where the nanoseconds are never negative. `unit` is the number
+    /// of nanoseconds of the unit that the text ends with: a day, a minute, a second, or a digit of the fraction.
     static func instant(of text: String) -> (seconds: Int64, nanoseconds: Int64, unit: Int64)? {
         var reader = Reader(Array(text.utf8))
         guard let year = reader.number(4), reader.skip("-"), let month = reader.number(2), reader.skip("-"),
@@ -79,7 +79,7 @@ extension TimeText {
             return Int64(bytes[offset - 1] - 0x30)
         }
 
-        /// A number of exactly so many digits.
+        /// A number of exactly `digits` digits.
         mutating func number(_ digits: Int) -> Int64? {
             var number: Int64 = 0
             for _ in 0..<digits {
@@ -89,7 +89,7 @@ extension TimeText {
             return number
         }
 
-        /// The digits of a fraction of a second, and the last one's unit, in nanoseconds.
+        /// A fraction of a second, and the unit of its last digit, in nanoseconds.
         mutating func fraction() -> (Int64, unit: Int64)? {
             guard let first = digit() else { return nil }
             var unit: Int64 = 100_000_000

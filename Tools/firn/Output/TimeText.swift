@@ -1,15 +1,15 @@
 /// Times in the format of ISO 8601, in UTC.
 enum TimeText {
-    /// To the millisecond: `2026-11-21T09:20:11.123Z`.
+    /// A time to the millisecond: `2026-11-21T09:20:11.123Z`.
     static func milliseconds(_ nanosecondsSince1970: Int64) -> String {
         let (second, rest) = floorDivided(nanosecondsSince1970, 1_000_000_000)
         return seconds(second) + "." + padded(rest / 1_000_000, 3) + "Z"
     }
 
-    /// With all digits of the fraction: none, three or nine.
+    /// A time with all digits of its fraction: none, three or nine.
     static func exact(seconds: Int64, nanoseconds: Int64) -> String {
-        // Seconds and nanoseconds have the same sign, but a written fraction always counts forwards.
-        // The first second of all has none before it.
+        // Seconds and nanoseconds have the same sign, but a written fraction always counts forwards. The least number
+        // of seconds has none before it.
         let second = nanoseconds < 0 && seconds > .min ? seconds - 1 : seconds
         let fraction = nanoseconds < 0 ? nanoseconds + 1_000_000_000 : nanoseconds
         let text = self.seconds(second)
@@ -74,7 +74,7 @@ enum Amount {
         return (hours > 0 ? "\(hours):\(two(minutes))" : "\(minutes)") + ":\(two(whole % 60))"
     }
 
-    /// With one decimal.
+    /// A number with one decimal.
     static func fixed(_ value: Double) -> String {
         let tenths = Int((value * 10).rounded())
         return "\(tenths / 10).\(tenths % 10)"

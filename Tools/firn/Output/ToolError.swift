@@ -38,7 +38,7 @@ func stored<T>(_ call: @autoclosure () throws(StorageError) -> T) throws(ToolErr
     do { return try call() } catch { throw ToolError(error) }
 }
 
-/// Makes several calls of the storage, and turns the error of one into a `ToolError`.
+/// Makes several calls of the storage, and turns an error of any of them into a `ToolError`.
 @inline(__always)
 func stored<T>(_ calls: () throws(StorageError) -> T) throws(ToolError) -> T {
     do { return try calls() } catch { throw ToolError(error) }

@@ -19,7 +19,7 @@ extension Cell {
         case .uuid(let high, let low): return .uuid(UUIDBytes(high: high, low: low))
         case .decimal(let high, let low): return .decimal(DecimalBits(high: high, low: low))
         case .link(let key): return .link(key)
-        // No table has the highest number, so that a forged one leads nowhere.
+        // A number that is too high becomes the highest, which no table has. So a forged link leads nowhere.
         case .anyLink(let table, let key): return .typedLink(TableID(rawValue: UInt32(clamping: table)), key)
         case .list(let cells): return .list(cells.map(\.value))
         case .set(let cells): return .set(cells.map(\.value))

@@ -1,22 +1,22 @@
 import FirnBytes
 
-/// The rows of a checkpoint, as far as they can be read. It keeps what is wrong with all that was asked for.
+/// The rows of a checkpoint, as far as they can be read. Collects, in `findings`, the damage met in whatever was read.
 ///
 /// It is used by one thread.
 final class DamagedCheckpoint {
     /// Rows that can't be read.
     struct LostRows {
         var keys: Range<Int64>
-        /// The same for all ranges that `rows` is about: the lowest key below the node that is lost.
+        /// The lowest key below the lost node. All ranges that `rows` counts together have the same.
         var group: Int64
-        /// How many there were, if a node above says so. If not, there may have been none.
+        /// How many rows there were; nil if no node above says so. There may then have been none.
         var rows: Int64?
     }
 
     /// What a walk over a table's rows meets.
     enum Item {
         case leaf(OnDiskLeaf)
-        /// Rows that would come here.
+        /// Lost rows whose keys belong at this point of the order.
         case lost(LostRows)
     }
 
@@ -27,7 +27,7 @@ final class DamagedCheckpoint {
         var bounds: Range<Int64>
         /// How many rows a node above says that it has.
         var rows: Int64?
-        /// The keys that are asked for.
+        /// The wanted keys.
         let range: Range<Int64>
     }
 
@@ -181,7 +181,8 @@ final class DamagedCheckpoint {
         guard bounds.overlaps(tree.range) else { return }
         let lost = Item.lost(LostRows(keys: bounds, group: bounds.lowerBound, rows: tree.rows))
         guard let node = try ifReadable({ try checkpoint.node(position, of: parent, .rowInner, .leaf) }) ?? nil else {
-            // If it was a leaf, its rows are lost. Those below an inner node are not.
+            // If the node was a leaf, its rows are lost. If it was an inner node, the leaves below it may still be
+            // found.
             let isInner =
                 parent.kind == .rowInner
                 ? parent.header.width > 1 : tree.rows ?? 0 > Int64(OnDiskNode.rowsPerLeaf)

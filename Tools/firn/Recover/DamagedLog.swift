@@ -29,7 +29,7 @@ struct DamagedLog {
     /// Reads the complete log once.
     init(_ store: OpenedStore) throws {
         frames = try LogFrames(store)
-        // What was committed: all that recovery by Firn would keep, and what any mark says was durable.
+        // A version counts as committed if Firn's recovery would keep it, or if any mark says that it was durable.
         var survey = LogSurvey(frames, limit: try Self.whole(frames.store))
         let found = try frames.forEachFrame { frame in try survey.add(frame) }
         isEndLost = try frames.isLastSegmentLost(hasFrames: survey.hasLastFrames)
@@ -60,9 +60,10 @@ struct DamagedLog {
         firstVersion <= version + 1 && lost.allSatisfy { $0.upperBound <= version }
     }
 
-    /// Calls `visit` with each block of the versions after `base`, as far as it can be read. Returns what can't be.
+    /// Calls `visit` with each block of the versions after `base`, as far as it can be read. Returns what can't be
+    /// read.
     ///
-    /// - Parameter schema: the newest one, from wherever it is known.
+    /// - Parameter schema: the newest schema that is known, from the log or elsewhere.
     func forEachBlock(
         after base: UInt64, _ schema: DecodedSchema, _ visit: (ChangeBlock, _ version: UInt64) throws -> Void
     ) throws -> Unreadable {

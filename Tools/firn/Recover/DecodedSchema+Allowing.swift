@@ -1,8 +1,8 @@
 import FirnBytes
 
 extension DecodedSchema.Column {
-    /// Whether a store takes the value. Forged bytes with right checksums may hold others, and behind a gap in the log
-    /// blocks are not compared with the schema.
+    /// Whether a store takes the value. Forged bytes with right checksums may hold other values, and blocks behind a
+    /// gap in the log are not compared with the schema.
     func allows(_ cell: Cell) -> Bool {
         func fits(_ cell: Cell) -> Bool {
             switch (type, cell) {
@@ -12,7 +12,7 @@ extension DecodedSchema.Column {
             case (.bool, .bool), (.int, .int), (.float, .float), (.double, .double), (.date, .date),
                 (.objectID, .objectID), (.uuid, .uuid), (.decimal, .decimal), (.link, .link):
                 true
-            // A link from a mixed value says to which table it leads.
+            // A link in a mixed value must say to which table it leads.
             case (.mixed, .link): false
             case (.mixed, .string(let bytes)), (.mixed, .data(let bytes)): bytes.count <= FormatNumbers.valueByteCount
             case (.mixed, .list(let cells)), (.mixed, .set(let cells)): cells.allSatisfy(fits)

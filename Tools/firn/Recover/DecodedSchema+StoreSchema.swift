@@ -1,7 +1,7 @@
 import FirnCore
 
 extension DecodedSchema {
-    /// The schema as Firn's store takes it, with the same numbers.
+    /// The schema as Firn's store takes it, with the same numbers; nil if it has an unknown type.
     var storeSchema: StoreSchema? {
         var schema = StoreSchema(version: version)
         for table in tables {

@@ -1,4 +1,4 @@
-/// What is wrong with files, each finding once. Forged files may have any number of them, so the first 10,000 count.
+/// What is wrong with files, each finding once. Forged files may have any number of findings, so only 10,000 are kept.
 struct Findings {
     private(set) var all: [Finding] = []
 

@@ -25,7 +25,7 @@ struct KeySet {
         return page[Int(key % Self.pageBits / 64)] & 1 << UInt64(key % 64) != 0
     }
 
-    /// Ascending.
+    /// The keys, in ascending order.
     var elements: [Int64] {
         pages.keys.sorted().flatMap { page in
             (0..<Self.pageBits).map { page * Self.pageBits + $0 }.filter(contains)

@@ -6,25 +6,25 @@ struct LeafRows {
     enum Found {
         /// The leaf is too old to have the column.
         case tooOld
-        /// Valid until `forget` is called.
+        /// The value, valid until `forget` is called.
         case here(Cell)
-        /// The newest of the older checkpoints in which it can be read has it.
+        /// The value from the newest older checkpoint in which it can be read.
         case older(KeptCell, version: UInt64)
-        /// It can't be read anywhere.
+        /// The value can't be read in any checkpoint.
         case lost
     }
 
     let keys: [Int64]
     private let checkpoint: DamagedCheckpoint
     private let olderValues: OlderValues
-    /// By the column's number. Nil for a column that can't be read or is not asked for, or if the leaf is too old to
-    /// have it.
+    /// The values by the column's number. Nil for a column that can't be read or is not wanted, or if the leaf is too
+    /// old to have it.
     private var runs: [ChunkRun?]
     /// Whether the leaf is new enough to have a column.
     private var hasColumn: [Bool]
 
     /// - Parameters:
-    ///   - columns: the columns that are asked for, ascending.
+    ///   - columns: the wanted columns, in ascending order.
     ///   - older: the checkpoints before this one, newest first.
     init(
         _ leaf: OnDiskLeaf, of checkpoint: DamagedCheckpoint, table: Int, columns: [Int],
@@ -42,7 +42,7 @@ struct LeafRows {
         }
     }
 
-    /// The value of a row in a column that was asked for.
+    /// The value of a row in one of the wanted columns.
     func value(_ number: Int, row: Int) throws -> Found {
         guard hasColumn[number] else { return .tooOld }
         if let run = runs[number], let cell = try checkpoint.ifReadable({ try run.cell(row) }) { return .here(cell) }
@@ -50,6 +50,6 @@ struct LeafRows {
         return .older(older.value, version: older.version)
     }
 
-    /// Ends the life of the cells of a row.
+    /// Ends the validity of the cells of a row, and releases their memory.
     func forget() { for run in runs { run?.forget() } }
 }

@@ -9,15 +9,15 @@ struct LogFrames {
     /// A frame as it lies in its segment.
     struct Frame {
         let header: FrameHeader
-        /// As it is stored. Valid while the frame is visited.
+        /// The payload as it is stored. Valid while the frame is visited.
         let payload: UnsafeRawBufferPointer
-        /// The segment's.
+        /// The segment's path.
         let path: String
-        /// Whether something before it in the segment can't be read.
+        /// Whether something between the frame before it and this frame can't be read.
         let followsDamage: Bool
     }
 
-    /// Its manifest lists all segments that there are.
+    /// The store. Its manifest is completed by the segments that it did not list.
     let store: OpenedStore
     var segments: [Manifest.Segment] { store.manifest.segments }
     /// The first version that the log should hold.
@@ -31,8 +31,8 @@ struct LogFrames {
 
     // MARK: Segments
 
-    /// The segments that the manifest lists, and others of the same store that belong between them or behind them. An
-    /// old manifest may have come back. Without a manifest, those whose headers are damaged are not listed yet.
+    /// The segments that the manifest lists, and others of the same store. If the manifest is an old one that was
+    /// restored, the others come after its own. If it was pieced together, the others have damaged headers.
     private static func segments(_ store: OpenedStore) throws -> [Manifest.Segment] {
         let listed = store.manifest.segments
         var segments = listed
@@ -43,7 +43,7 @@ struct LogFrames {
             segments.append(found)
         }
         segments.sort { $0.number < $1.number }
-        // What does not follow the segments before it is no use here.
+        // A segment that does not follow the segments before it is left out.
         var highest: UInt64 = 0
         return segments.filter { segment in
             guard segment.firstVersion >= highest else { return false }
@@ -52,8 +52,8 @@ struct LogFrames {
         }
     }
 
-    /// A segment of this store that the manifest does not list: from its header, or from its first frame if that is
-    /// damaged. Nil if it is none.
+    /// A segment of this store that the manifest does not list, read from its header or, if that is damaged, from its
+    /// first part. Nil if it is no such segment.
     private static func segment(_ number: UInt32, _ store: OpenedStore) throws -> Manifest.Segment? {
         let file = try SegmentFile(store.files.segment(number), store.files.storage)
         let start = try file.bytes(at: 0, count: SegmentHeader.byteCount)
@@ -104,7 +104,7 @@ struct LogFrames {
                 let header = try header(of: file, segment, findings: &findings)
                 try forEachFrame(of: file, header, before: end, findings: &findings, visit)
             } catch let error as StorageError {
-                // What may be there another time is not given up.
+                // A file that may be readable another time is not given up.
                 if [.permissionDenied, .tooManyOpenFiles, .outOfMemory].contains(error.code) { throw ToolError(error) }
                 // A disk that fails in one segment is no reason to give up the others.
                 findings.append(
@@ -156,7 +156,7 @@ struct LogFrames {
                 offset = next
             case .frame(let frame):
                 offset = frame.end
-                // What a crash left behind the end of the segment, or was rewritten in a later one.
+                // Skips what a crash left behind the segment's end, and what was rewritten to a later segment.
                 if frame.version >= end && frame.kind.isPart || frame.version < version { continue }
                 if frame.kind.isPart && frame.version == 0 || frame.version > FormatNumbers.number { continue }
                 version = frame.version

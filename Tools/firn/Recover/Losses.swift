@@ -1,7 +1,7 @@
 /// A class, or one of its properties, by numbers.
 struct SchemaPath: Hashable, Comparable {
     var table: Int
-    /// Nil for the class.
+    /// The property's column; nil for the class itself.
     var column: Int?
 
     static func < (a: SchemaPath, b: SchemaPath) -> Bool { (a.table, a.column ?? -1) < (b.table, b.column ?? -1) }
@@ -10,7 +10,7 @@ struct SchemaPath: Hashable, Comparable {
 /// What happened to a class or property: how often, and to which objects.
 struct Loss {
     private(set) var count = 0
-    /// The objects' numbers, as far as they are known: the first ranges.
+    /// The known numbers of the objects: the first `rangeMax` ranges.
     private(set) var keys: [ClosedRange<Int64>] = []
     private(set) var areAllListed = true
 
@@ -38,12 +38,12 @@ struct Losses {
     private var byPath: [SchemaPath: Loss] = [:]
 
     var isEmpty: Bool { byPath.isEmpty }
-    /// In the order of tables and columns.
+    /// All losses, in the order of tables and columns.
     var all: [(path: SchemaPath, loss: Loss)] {
         byPath.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// - Parameter key: the object; nil if it is not known which objects it happened to.
+    /// - Parameter key: the object's number; nil if the objects are not known.
     mutating func add(_ key: Int64?, count: Int = 1, at path: SchemaPath) {
         byPath[path, default: Loss()].add(key, count: count)
     }

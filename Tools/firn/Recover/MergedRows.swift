@@ -20,7 +20,7 @@ struct MergedRows {
     ///
     /// A walk for the plain columns reads all others, too, so that it returns all losses.
     ///
-    /// - Parameter columns: which of their values the rows give.
+    /// - Parameter columns: the columns whose values the rows have.
     func forEachRow(_ columns: RowColumns, _ visit: (RecoveredRow) throws -> Void) throws -> RowLosses {
         var losses = RowLosses()
         var lower: ChangedObject.Identity? = .init(table: 0, key: 0)

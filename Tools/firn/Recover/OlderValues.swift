@@ -1,7 +1,7 @@
 /// The values of one leaf's rows that its checkpoint has lost, as older checkpoints have them.
 ///
-/// An object's number is never given to another one, so what an older checkpoint has under a number is of the same
-/// object.
+/// An object's number is never given to another one, so an older checkpoint's values under the number are those of the
+/// same object.
 ///
 /// Memory: the lost properties of the leaf's rows. It is used by one thread.
 final class OlderValues {
@@ -10,7 +10,8 @@ final class OlderValues {
     private let checkpoints: ArraySlice<DamagedCheckpoint>
     private let table: Int
     private let keys: ClosedRange<Int64>
-    /// By the column's number, then by the object's; filled when a value of the column is first asked for.
+    /// The values by the column's number, then by the object's. A column is read when one of its values is first
+    /// needed.
     private var found: [Int: [Int64: Found]] = [:]
 
     /// - Parameter checkpoints: newest first.

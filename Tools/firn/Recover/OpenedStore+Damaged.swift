@@ -4,7 +4,7 @@ extension OpenedStore {
     /// Opens a checkpoint as far as that is possible: with damaged headers, files that are cut off, and without its
     /// footer. Nil if it is not known which nodes it has.
     ///
-    /// What is wrong is not reported: whatever is lost by it is found where it is needed.
+    /// Damage is not reported here, but where the destroyed data are needed.
     ///
     /// - Parameter schema: the schema if the footer is lost; nil if it is not known.
     func openDamaged(_ entry: Manifest.Checkpoint, schema: DecodedSchema?) throws -> OpenedCheckpoint? {
@@ -42,8 +42,8 @@ extension OpenedStore {
         }
     }
 
-    /// What the footer of a checkpoint must have said, apart from its root and its highest stamp. Nil if that is not
-    /// certain.
+    /// The lost footer of a checkpoint, as far as it can be inferred: all but its root and its highest stamp. Nil if it
+    /// is not certain.
     private func guessed(_ entry: Manifest.Checkpoint, _ schema: DecodedSchema) throws -> CheckpointFooter? {
         guard let file = try files.openIfPresent(files.checkpoint(entry.id)) else { return nil }
         defer { file.close() }
@@ -64,7 +64,7 @@ extension OpenedStore {
         }
         var before: [CheckpointFooter.File] = []
         if start > 0 {
-            // The files before it are those of the checkpoint before it.
+            // The files before this one are the files of the checkpoint before it.
             for older in try checkpointsThatExist() where older.id < entry.id {
                 guard let footer = try whole(older), let last = footer.files.last, last.end <= start else { continue }
                 before = footer.files

@@ -1,7 +1,7 @@
 /// What `firn recover` has saved, and what is lost: put together at the end from what its steps have returned.
 struct RecoverReport {
     let schema: DecodedSchema
-    /// The newest version that anything was found of.
+    /// The newest version from which anything was found.
     let version: UInt64
     /// The damage itself: files and offsets.
     private(set) var findings: [Finding] = []
@@ -29,7 +29,7 @@ struct RecoverReport {
             && outdated.isEmpty && unknown.isEmpty
     }
 
-    /// - Parameter sources: after all rows were read from them.
+    /// - Parameter sources: the sources, after all rows were read from them.
     init(_ written: RowWriter.Written, from sources: RecoverSources, schema: DecodedSchema) {
         self.schema = schema
         version = sources.newestVersion

@@ -19,7 +19,7 @@ struct RecoverRun {
     let path: String
     /// The path of the new store.
     let new: String
-    /// Where the schema comes from if it is lost.
+    /// The path of another store, whose schema is used if this store's is lost or lacks something.
     let schemaStore: String?
     /// How much of what the log has changed is held in memory.
     let byteMax: Int

@@ -9,13 +9,13 @@ import FirnStorage
 /// as it was then.
 struct RecoverSources {
     let log: DamagedLog
-    /// Newest first.
+    /// All checkpoints with known nodes, newest first.
     let checkpoints: [DamagedCheckpoint]
     /// For each table the index of the checkpoint that it begins with; nil for the empty store.
     private let starts: [Int?]
     /// The lowest version that a table begins with.
     let version: UInt64
-    /// The first version after it that the log lacks, or has not completely.
+    /// The first version after `version` that the log lacks completely or in part.
     let firstLost: UInt64
     /// What is wrong with the manifest, and with the checkpoint that it lists.
     let storeFindings: [Finding]
@@ -71,20 +71,21 @@ struct RecoverSources {
     /// The highest version that a checkpoint or the log has.
     var newestVersion: UInt64 { max(log.lastVersion, checkpoints.first?.version ?? 0) }
 
-    /// The schema that has most: tables and columns are only ever added, or marked as removed.
+    /// The schema with the most tables and columns. It is the newest, since these are only ever added, or marked as
+    /// removed.
     var schema: DecodedSchema? {
         let newest = checkpoints.map(\.schema).max { $0.size < $1.size }
         return [log.schema, newest].compactMap { $0 }.max { $0.size < $1.size }
     }
 
-    /// The versions after `version` that the log lacks, or has not completely.
+    /// The versions after `version` that the log lacks completely or in part.
     var lostVersions: [ClosedRange<UInt64>] {
         let before = log.firstVersion > version + 1 ? [version + 1...log.firstVersion - 1] : []
         return before
             + log.lost.filter { $0.upperBound > version }.map { max($0.lowerBound, version + 1)...$0.upperBound }
     }
 
-    /// What is wrong with all that was read until now: the checkpoints that tables begin with, the log, the store.
+    /// All damage met until now: in the checkpoints that tables begin with, in the log, and in the store.
     var findings: [Finding] {
         Set(starts.compactMap { $0 }).sorted().flatMap { checkpoints[$0].findings.all } + log.findings + storeFindings
     }

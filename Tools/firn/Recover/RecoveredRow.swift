@@ -4,11 +4,11 @@ import FirnCore
 struct RecoveredRow {
     let table: Int
     let key: Int64
-    /// By the column's number; nil for a value that is as in a new object, or that was not asked for.
+    /// The values by the column's number; nil for a value that is as in a new object, or whose column is not wanted.
     var values: [Value?]
 }
 
-/// Which of its values a row gives.
+/// The columns whose values a row has.
 enum RowColumns {
     /// Columns that hold no links, and the primary key.
     case plain

@@ -2,17 +2,17 @@
 struct RowLosses {
     /// Rows that the checkpoint of their table has lost.
     struct Gap {
-        /// How many there were; nil if that is not known.
+        /// How many rows there were; nil if that is not known.
         let rows: Int64?
-        /// Of how many an older checkpoint has an older state.
+        /// How many of these rows an older checkpoint has, in an older state.
         fileprivate(set) var outdated = 0
-        /// Of how many the log has changed a part since.
+        /// How many of these rows the log has in part, because it has changed them since.
         fileprivate(set) var partial = 0
     }
 
     /// Parts of the log that could not be read, and their versions.
     var log = DamagedLog.Unreadable()
-    /// By their table and their group. Several passes over the log meet the same gap.
+    /// The gaps by table and group, since several passes over the log meet the same gap.
     private var gapsByGroup: [ChangedObject.Identity: Gap] = [:]
     /// Objects that are lost, apart from those in gaps.
     var objects = Losses()
@@ -25,7 +25,7 @@ struct RowLosses {
     /// `version` is the oldest of these checkpoints' versions.
     private(set) var outdated: [SchemaPath: (version: UInt64, objects: Loss)] = [:]
 
-    /// In the order of tables and keys.
+    /// The gaps, in the order of tables and keys.
     var gaps: [(table: Int, gap: Gap)] {
         gapsByGroup.sorted { $0.key < $1.key }.map { ($0.key.table, $0.value) }
     }

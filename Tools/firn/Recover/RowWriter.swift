@@ -4,7 +4,7 @@ import FirnStorage
 
 /// Writes rows to a new store, through Firn itself, which makes indexes and backlinks anew.
 ///
-/// All objects are one transaction. Links come after all objects, so that those to lost objects are known.
+/// All objects are written in one transaction. Links come after all objects, so links to lost objects are recognised.
 ///
 /// It is used by one thread.
 final class RowWriter {
@@ -28,7 +28,7 @@ final class RowWriter {
     /// The embedded objects that have a parent, by table.
     private var owned: [KeySet]
 
-    /// Makes the store. What was made is removed if it fails.
+    /// Makes the store. What was made is removed if this fails.
     static func write(
         _ rows: MergedRows, to path: String, storage: any Storage, clock: any Clock, _ output: Output
     ) throws -> Written {
@@ -178,7 +178,7 @@ final class RowWriter {
         }
     }
 
-    /// Whether an object exists and, if it is embedded, has no parent yet: a link from a second one is out of date.
+    /// Whether an object exists and, if it is embedded, has no parent yet. A link from a second parent is stale.
     private func mayLead(to target: ChangedObject.Identity) -> Bool {
         guard schema.tables.indices.contains(target.table), keys[target.table].contains(target.key) else {
             return false
@@ -200,7 +200,7 @@ final class RowWriter {
         let embedded = schema.tables.indices.filter { schema.tables[$0].isEmbedded && !schema.tables[$0].isRemoved }
         let before = embedded.map(count)
         for number in embedded {
-            // An orphan may have gone already, as a part of another one.
+            // An orphan may have been deleted already, as a part of another orphan.
             for key in keys[number].elements
             where !owned[number].contains(key) && transaction.table(TableID(number)).find(key) != nil {
                 transaction.delete(TableID(number), key)

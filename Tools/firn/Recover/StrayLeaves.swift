@@ -4,8 +4,8 @@ import FirnStorage
 /// The whole leaves of a checkpoint that no reference leads to any more, because the node above them is damaged.
 ///
 /// Files may also have leaves of older versions, which must not be taken for the newest. So leaves are taken only from
-/// the checkpoint's own file, the last one: it was written at once, and has nothing else than this version. Those in
-/// the files before it are found by the checkpoints that wrote them. A leaf that another table could have, too, is left
+/// the checkpoint's own file, the last one: it was written in one go, and holds only this version. Leaves in the files
+/// before it are found through the checkpoints that wrote them. A leaf that might belong to another table, too, is left
 /// out.
 final class StrayLeaves {
     private struct Spot {
@@ -22,7 +22,7 @@ final class StrayLeaves {
     }
 
     private let checkpoint: OpenedCheckpoint
-    /// All of them, once they were looked for.
+    /// All stray leaves; nil until they were searched for.
     private var spots: [Spot]?
     /// The positions of the damage that the search has met.
     private var damage: [Range<Int>] = []
@@ -56,7 +56,7 @@ final class StrayLeaves {
             }
             found.leaves.sort { $0.keys[0] < $1.keys[0] }
             for (leaf, next) in zip(found.leaves, found.leaves.dropFirst()) where leaf.keys.last! >= next.keys[0] {
-                // They contradict each other.
+                // Leaves whose keys overlap contradict each other.
                 return Found()
             }
             if let rows {
@@ -70,7 +70,7 @@ final class StrayLeaves {
         }
     }
 
-    /// Whether the own file has all leaves, and nothing in it is damaged but the nodes above them.
+    /// Whether the checkpoint's own file has all leaves, and only the nodes above them are damaged in it.
     private func hasAll(below heads: [Range<Int>]) -> Bool {
         checkpoint.footer.garbage == 0 && checkpoint.footer.byteCount > 0
             && checkpoint.files.allSatisfy { $0.file != nil }
@@ -95,7 +95,7 @@ final class StrayLeaves {
     private func scan() throws -> [Spot] {
         var reached: Set<Int> = []
         let walk = ReferenceWalk(checkpoint) { _, _, position in reached.insert(position) }
-        // What is damaged was noted where it was needed.
+        // This damage is reported where the damaged nodes are needed.
         walk.passOver = { _ in }
         _ = try checkpoint.finding { try walk.run() }
         let start = checkpoint.footer.files[checkpoint.footer.files.count - 1].start

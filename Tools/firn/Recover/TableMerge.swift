@@ -9,7 +9,7 @@ struct TableMerge {
         var lost: [Int] = []
         /// The columns whose values are those of an older checkpoint.
         var outdated: [(column: Int, version: UInt64)] = []
-        /// The checkpoint's version, if the row is missing in a newer one.
+        /// The version of the row's checkpoint, if a newer checkpoint has lost the row.
         var outdatedSince: UInt64?
     }
 
@@ -26,14 +26,14 @@ struct TableMerge {
     /// The keys of the objects that the log has changed, in order, and the first that was not visited yet.
     private let changed: [Int64]
     private var next = 0
-    /// How many visited objects no checkpoint has, although they are not new.
+    /// The number of visited objects that no checkpoint has, although the log did not insert them.
     private var partialCount = 0
     private var lastKey: Int64 = -1
     private(set) var losses: RowLosses
 
     /// - Parameters:
     ///   - changedKeys: the keys of the table's objects in `changes`, in any order.
-    ///   - losses: those of the walk until now.
+    ///   - losses: the losses of the walk until now.
     init(
         _ number: Int, of schema: DecodedSchema, range: Range<Int64>, columns: RowColumns, sources: RecoverSources,
         changes: NetChanges, changedKeys: [Int64], losses: RowLosses
@@ -43,7 +43,7 @@ struct TableMerge {
         self.table = table
         self.range = range
         self.columns = columns
-        // Without its primary key, a row is lost.
+        // Without its primary key, a row is lost, so the primary key is always read.
         read = table.columns.indices.filter { column in
             !table.columns[column].isRemoved
                 && (columns == .plain || table.primaryKey == column || columns.contains(column, of: table))
@@ -80,7 +80,7 @@ struct TableMerge {
     /// before.
     ///
     /// - Parameters:
-    ///   - index: the checkpoint's.
+    ///   - index: the checkpoint's index.
     ///   - isOutdated: whether rows are taken because they can't be read in a newer checkpoint.
     /// - Returns: how many rows there were.
     private mutating func visitRows(
@@ -146,7 +146,7 @@ struct TableMerge {
             row: RecoveredRow(table: number, key: key, values: Array(repeating: nil, count: table.columns.count)))
     }
 
-    /// An object that no checkpoint has any data of.
+    /// The draft of an object that only the log has.
     private mutating func draft(_ key: Int64, _ object: NetObject) -> Draft {
         var draft = blank(key)
         for column in read where !put(object, column: column, into: &draft) && object.change == .updated {
@@ -211,7 +211,7 @@ struct TableMerge {
         }
     }
 
-    /// Puts a value into a row. One that no store takes is lost.
+    /// Puts a value into a row. A value that no store takes is lost.
     private func put(_ cell: Cell, column: Int, into draft: inout Draft) {
         guard table.columns[column].allows(cell) else { return draft.lost.append(column) }
         if columns.contains(column, of: table) { draft.row.values[column] = cell.value }

@@ -14,7 +14,8 @@ extension Value {
         }
     }
 
-    /// The value with only those links for which `isKept` is true. Another one becomes nil, or leaves its collection.
+    /// The value with only those links for which `isKept` is true. Any other link becomes nil, or leaves its list or
+    /// set.
     func keepingLinks(_ isKept: (TableID?, _ key: Int64) -> Bool) -> Value {
         switch self {
         case .link, .typedLink: leads(isKept) ? self : .null

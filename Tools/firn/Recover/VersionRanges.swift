@@ -1,4 +1,4 @@
-/// Ranges of versions. A range that continues the one added before it makes that one longer.
+/// Ranges of versions. A range that continues the last one extends it.
 struct VersionRanges {
     private(set) var all: [ClosedRange<UInt64>] = []
 

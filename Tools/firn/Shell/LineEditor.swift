@@ -13,7 +13,7 @@ struct LineEditor {
         case end
         /// Several completions are possible.
         case choices([String])
-        /// Ctrl-L.
+        /// Ctrl-L: the screen is cleared.
         case clear
     }
 
@@ -21,11 +21,11 @@ struct LineEditor {
     private(set) var cursor = 0
     /// Earlier lines, the oldest first.
     private let history: [String]
-    /// The line of the history that is shown; `history.count` for the new one.
+    /// The index of the line of the history that is shown; `history.count` for the new line.
     private var place: Int
-    /// The new line, while one of the history is shown.
+    /// The new line, while a line of the history is shown.
     private var draft: [Character] = []
-    /// What was cut last.
+    /// The text that was cut last.
     private var cut: [Character] = []
     /// The bytes of a character or a key that are not complete yet.
     private var pending: [UInt8] = []
@@ -37,9 +37,9 @@ struct LineEditor {
         self.complete = complete
     }
 
-    /// Takes one byte.
+    /// Takes one byte. Returns nil if it only edits the line.
     mutating func take(_ byte: UInt8) -> Event? {
-        // A control character ends whatever is not complete: an ESC, too, begins anew.
+        // A control character discards whatever is not complete. An ESC begins a new key.
         if byte < 0x20 || byte == 0x7F {
             pending = byte == 0x1B ? [byte] : []
             return byte == 0x1B ? nil : takeControl(byte)
@@ -48,7 +48,7 @@ struct LineEditor {
             pending.append(byte)
             return takeEscape()
         }
-        // What can't go on a character of UTF-8 begins the next one.
+        // A byte that can't continue a character of UTF-8 begins the next one.
         if !pending.isEmpty, byte & 0xC0 != 0x80 { pending = [] }
         if pending.isEmpty, byte & 0xC0 == 0x80 { return nil }
         pending.append(byte)
@@ -122,7 +122,7 @@ struct LineEditor {
         return nil
     }
 
-    /// `ESC [ parameters letter`, `ESC O letter`, `ESC letter`.
+    /// Takes a key in one of the forms `ESC [ parameters letter`, `ESC O letter` and `ESC letter`.
     private mutating func takeEscape() -> Event? {
         guard pending.count > 1 else { return nil }
         if pending[1] != UInt8(ascii: "["), pending[1] != UInt8(ascii: "O") {
@@ -191,7 +191,7 @@ struct LineEditor {
     private mutating func completeWord() -> Event? {
         let result = complete(String(text[..<cursor]))
         guard let first = result.words.first else { return nil }
-        // As far as all of them agree.
+        // The longest beginning that all of them share.
         var common = Array(first)
         for word in result.words.dropFirst() {
             let agreeing = zip(common, word).prefix { $0 == $1 }.count

@@ -28,7 +28,7 @@ final class Shell {
         self.run = run
     }
 
-    /// Runs the lines of a file or a pipe, up to the end or `exit`. Returns the status of the last one, as shells do.
+    /// Runs the lines of a file or a pipe, up to the end or `exit`. Returns the last subcommand's status, as shells do.
     func runLines(_ source: RecordSource) throws -> Int32 {
         var goesOn = true
         while goesOn,
@@ -74,11 +74,11 @@ final class Shell {
 
     /// Reads lines from the terminal until the person ends the shell.
     ///
-    /// - Parameter read: lets the person type a line; nil if there are no more.
+    /// - Parameter read: lets the person type a line, and returns it; nil if there are no more.
     func runInteractively(_ history: ShellHistory, _ read: (LineEditor) throws -> String?) throws -> Int32 {
         var history = history
         while true {
-            // Read when the first completion needs it, since a subcommand may change it.
+            // The schema is read when a line's first completion needs it, since any subcommand may change it.
             var schema: StoreSchema?
             let editor = LineEditor(history: history.lines) { [self] before in
                 let known = schema ?? currentSchema()

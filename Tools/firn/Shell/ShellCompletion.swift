@@ -1,15 +1,15 @@
 import FirnCore
 import FirnQuery
 
-/// What may follow in a line of `firn shell`. At its beginning stand subcommands and class names. Then follow property
+/// Completes words in a line of `firn shell`. The line begins with a subcommand or a class name. Then come property
 /// names, also behind the dots of a path, and the words of queries.
 struct ShellCompletion {
     struct Result: Equatable {
-        /// The words that can stand here, in their order.
+        /// The possible words, in their order.
         var words: [String] = []
-        /// How many characters of the word are there already.
+        /// How many characters of the word are typed already.
         var typedCount = 0
-        /// What follows a word that is the only one.
+        /// The text that is added behind the word if only one is possible.
         var suffix = " "
     }
 
@@ -49,7 +49,7 @@ struct ShellCompletion {
         schema.tables.filter { !$0.isRemoved && !$0.isEmbedded }.map(\.name).sorted()
     }
 
-    /// Properties of the class, or of the one that a path leads to, and words of queries.
+    /// Properties of the class, or of the class that a path leads to, and words of queries.
     private func completeQuery(_ typed: String, _ table: TableID) -> Result {
         let steps = typed.split(separator: ".", omittingEmptySubsequences: false)
         var target = table
@@ -71,7 +71,7 @@ struct ShellCompletion {
         return result
     }
 
-    /// The words that begin as what is typed, in whatever case.
+    /// The words that begin with what is typed. If there are none, upper and lower case count as the same.
     private func choose(_ words: [String], _ typed: String) -> Result {
         let folded = typed.lowercased()
         var found = words.filter { $0.hasPrefix(typed) }

@@ -2,21 +2,22 @@ import FirnStorage
 
 /// The lines that were typed in `firn shell`, in a file that only its owner can read.
 ///
-/// Several shells may run at once: each adds its lines to what the file has then. Of two that do so in the same
-/// instant, one may lose its line.
+/// Several shells may run at once: each adds its lines to what the file has then. If two shells add a line in the same
+/// instant, one of the lines may be lost.
 struct ShellHistory {
     private(set) var lines: [String] = []
-    /// Nil if no history is kept.
+    /// The history's file; nil if no history is kept.
     private let path: String?
     private let storage: any Storage
 
     static let lineCountMax = 1_000
     /// A longer line is not kept.
     static let lineByteCountMax = 4_000
-    /// A file that is longer is none of this shell's.
+    /// A longer file was not written by a shell.
     private static let byteCountMax = 8 << 20
 
-    /// - Parameter path: nil to keep no history. A file that can't be read, or is none of this shell's, is left alone.
+    /// - Parameter path: nil to keep no history. A file that can't be read, or was not written by a shell, is left
+    ///   alone.
     init(path: String?, storage: any Storage) {
         self.storage = storage
         guard let path, let known = try? Self.read(path, storage) else {
@@ -27,13 +28,15 @@ struct ShellHistory {
         lines = known
     }
 
-    /// The history's file: in the folder that XDG's base directories name for the state of programs, or at home.
+    /// The history's file: `firn_history` in the folder that `XDG_STATE_HOME` names, or `.firn_history` in the home
+    /// folder.
     static func path(_ environment: (String) -> String?) -> String? {
         if let folder = environment("XDG_STATE_HOME"), folder.hasPrefix("/") { return folder + "/firn_history" }
         return environment("HOME").flatMap { $0.hasPrefix("/") ? $0 + "/.firn_history" : nil }
     }
 
-    /// The lines of the file, and none if there is no file. Throws if it can't be read; nil if it is something else.
+    /// The lines of the file, and none if there is no file. Throws if the file can't be read. Returns nil if it is no
+    /// history.
     private static func read(_ path: String, _ storage: any Storage) throws -> [String]? {
         guard let status = try storage.status(path) else { return [] }
         guard status.kind == .file, status.byteCount <= byteCountMax else { return nil }
@@ -46,7 +49,7 @@ struct ShellHistory {
         return text.split(separator: 0x0A).suffix(lineCountMax).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Adds a line, unless it is the one before, begins with a space or is very long, and writes the file.
+    /// Adds a line and writes the file, unless the line repeats the one before it, begins with a space or is very long.
     mutating func add(_ line: String) throws {
         guard !line.trimmed.isEmpty, line.first != " ", line != lines.last, line.utf8.count <= Self.lineByteCountMax
         else { return }

@@ -9,7 +9,7 @@ enum ShellLine: Equatable {
     case empty
     /// Ends the shell.
     case exit
-    /// Shows what there is.
+    /// Shows the subcommands.
     case help
     /// A subcommand with its arguments, the store among them.
     case command([String])
@@ -18,7 +18,7 @@ enum ShellLine: Equatable {
 
     /// - Throws: what is wrong, as a `ToolError`.
     init(_ line: String, store: String, subcommands: [String]) throws(ToolError) {
-        // What a process gets as its arguments ends at a NUL, and has a greatest length.
+        // An argument of a process ends at a NUL, and the system limits its length.
         guard !line.utf8.contains(0) else { throw ToolError(.usage, "the line has a NUL character.") }
         guard line.utf8.count <= Self.byteCountMax else {
             throw ToolError(.usage, "the line has more than \(Self.byteCountMax / 1_000) KB.")
@@ -50,7 +50,7 @@ enum ShellLine: Equatable {
     private static func words(_ line: String) throws(ToolError) -> [String] {
         var words: [String] = []
         var word = ""
-        // Whether a word has begun: one in quotes may be empty.
+        // Whether a word has begun: a word in quotes may be empty.
         var isWord = false
         var quote: Character?
         var isEscaped = false

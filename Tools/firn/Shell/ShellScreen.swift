@@ -2,7 +2,7 @@ import FirnBytes
 
 /// A terminal in which lines are edited.
 ///
-/// The thread that reads lines alone uses it.
+/// Only the thread that reads lines uses it.
 final class ShellScreen {
     private let prompt: String
     private let width: () -> Int

@@ -13,7 +13,7 @@ enum CellCollection: UInt8 {
     case list, set, map
 }
 
-/// One value of a changeset. Its buffers point into the part, or into a blob, and are valid as long as that.
+/// One value of a changeset. Its buffers point into the part or a blob, and are valid as long as the part or blob is.
 indirect enum Cell {
     case null
     case bool(Bool)
@@ -23,7 +23,7 @@ indirect enum Cell {
     case string(UnsafeRawBufferPointer)
     case data(UnsafeRawBufferPointer)
     case date(seconds: Int64, nanoseconds: Int64)
-    /// 12 bytes, in the order of its text form.
+    /// The 12 bytes, in the order of the id's text form.
     case objectID([UInt8])
     case uuid(UInt64, UInt64)
     case decimal(UInt64, UInt64)
@@ -40,7 +40,7 @@ indirect enum Cell {
         case .float: return .float(Float(bitPattern: try reader.readUInt32()))
         case .double: return .double(Double(bitPattern: try reader.readUInt64()))
         case .objectID:
-            // Three numbers, each the next four bytes of the id, the highest first.
+            // Three words hold four bytes of the id each; the first byte is the highest.
             var bytes: [UInt8] = []
             for _ in 0..<3 {
                 let word = try reader.readUInt32()

@@ -44,7 +44,7 @@ final class BlobStore {
         blob.bytes.append(piece)
     }
 
-    /// A blob's bytes. Each blob is referred to once.
+    /// A blob's bytes. Throws if there is no such blob, or if it was used before: each blob is referred to once.
     func use(_ id: UInt64, count: UInt64, isOld: Bool, at offset: Int) throws(Damage) -> UnsafeRawBufferPointer {
         guard let blob = blobs[id], !blob.isUsed, blob.isOld == isOld, UInt64(blob.bytes.count) == count else {
             throw Damage("there is no unused blob \(id) of \(count) bytes", at: offset)
@@ -53,7 +53,7 @@ final class BlobStore {
         return blob.bytes.bytes
     }
 
-    /// Forgets the blobs, since the block that they belong to can't be read, or what lies between is missing.
+    /// Forgets the blobs, because their block can't be read, or because parts of the changeset are missing.
     func giveUp() {
         blobs = [:]
         byteCount = 0
@@ -124,8 +124,7 @@ struct CellRun {
         }
         let hasNulls = header & 0x40 != 0
         let hasBlobs = header & 0x80 != 0
-        // Only mixed values may have collections within collections: nested runs could go as deep as the part is
-        // long.
+        // Only mixed values may have collections within collections. Nested runs could be as deep as the part is long.
         guard collection == .none || !hasNulls && !hasBlobs && !isWithinCollection, !hasBlobs || type.isVariable,
             !hasNulls || type != .link
         else {

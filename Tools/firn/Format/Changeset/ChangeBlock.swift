@@ -56,13 +56,14 @@ struct UpdateRun {
     /// A bit for each cell: set if the assigned value equals the old one. Nil if no value does.
     let unchanged: Bitmap?
     let values: CellRun
-    /// The old values of the cells whose bit is not set, in order; nil if all bits are, or if they were not logged.
+    /// The old values of the cells whose bit is not set, in order. Nil if all bits are set, or if these values were not
+    /// logged.
     var old: CellRun?
 
     /// How many old values there must be.
     var oldCount: Int { keys.count - (unchanged?.setCount ?? 0) }
 
-    /// Whether there are old values, and they were not logged.
+    /// Whether there are old values that were not logged.
     var lacksOldValues: Bool { old == nil && oldCount > 0 }
 
     init(_ reader: inout ByteReader, _ context: inout CellRun.Context) throws(Damage) {
@@ -115,7 +116,7 @@ struct EditScript {
         (table, column, key) = try Self.location(&reader)
         let start = reader.offset
         var operations: [Operation] = []
-        // An operation has at least three bytes. No operation at all: the collection was assigned, and is unchanged.
+        // An operation has at least three bytes. If there is none, the collection was assigned and is unchanged.
         let count = try reader.readCount(limit: reader.remaining / 3)
         try context.take(count, at: start)
         for _ in 0..<count {
@@ -130,7 +131,7 @@ struct EditScript {
 
     var oldCount: Int { operations.reduce(0) { $0 + $1.oldCount } }
 
-    /// Whether there are old elements, and they were not logged.
+    /// Whether there are old elements that were not logged.
     var lacksOldValues: Bool { old == nil && oldCount > 0 }
 
     private static func operation(_ reader: inout ByteReader) throws(Damage) -> Operation {
@@ -172,7 +173,7 @@ struct MoreElements {
     let column: Int
     let key: Int64
     let owner: Owner
-    /// One row.
+    /// One row: the further elements.
     let values: CellRun
 }
 
@@ -190,7 +191,7 @@ enum ChangeBlock {
     /// A block of a later release, which says that it may be skipped.
     case unknown(kind: UInt8, byteCount: Int)
 
-    /// The table whose objects it changes.
+    /// The table that the block belongs to; nil for a schema or an unknown block.
     var table: Int? {
         switch self {
         case .schema, .unknown: nil

@@ -7,7 +7,7 @@ struct ChangesetReader {
     private let blobs = BlobStore()
     /// The schema in force, which a schema block changes; nil if it is not known.
     private(set) var schema: DecodedSchema?
-    /// Whether the part that is being read has old values. One that was written on a full disk has none.
+    /// Whether the part that is being read has old values. A part that was written on a full disk has none.
     private var hasOldValues = true
 
     init(schema: DecodedSchema?) { self.schema = schema }
@@ -22,12 +22,13 @@ struct ChangesetReader {
         let offset: Int
     }
 
-    /// Takes the schema of a schema frame.
+    /// Goes on with the schema of a schema frame.
     mutating func adopt(_ schema: DecodedSchema) { self.schema = schema }
 
-    /// Reads a part's blocks. The block that `visit` gets is valid during the call.
+    /// Reads a part's blocks. The block passed to `visit` is valid during the call.
     ///
-    /// - Parameter skip: called with what is wrong with a block, which is then passed over; nil to throw instead.
+    /// - Parameter skip: called with what is wrong with a block, which is then passed over. If it is nil, the damage is
+    ///   thrown.
     mutating func read(
         part: UnsafeRawBufferPointer, skip: ((Damage) -> Void)? = nil, _ visit: (ChangeBlock) throws -> Void
     ) throws {
@@ -51,7 +52,7 @@ struct ChangesetReader {
         }
     }
 
-    /// Goes on with a part although the one before it is missing: blobs may be incomplete.
+    /// Goes on with a part although the part before it is missing. Forgets the blobs, which may be incomplete.
     func goOn() { blobs.giveUp() }
 
     /// Ends the commit. Throws if blobs are left over.
@@ -73,7 +74,7 @@ struct ChangesetReader {
             offset: start + 6)
     }
 
-    /// Reads one block. Returns true if it has also read the next one, which has the old values that belong to it.
+    /// Reads one block. Returns true if it has also read the next block, which has the old values for this one.
     private mutating func read(
         _ raw: Raw, followedBy next: Raw?, context: inout CellRun.Context, _ visit: (ChangeBlock) throws -> Void
     ) throws -> Bool {
@@ -126,10 +127,10 @@ struct ChangesetReader {
         return block
     }
 
-    /// Checks that old values, and the block that says that there are none, are where they may be.
+    /// Checks that a part with old values does not say that it has none, and that the block that says so comes first.
     private func checkOld(_ raw: Raw) throws(Damage) {
         if raw.kind == 13 {
-            // The body's offset: a block's header has six bytes.
+            // A part's first block has its body at offset 6, since a block's header has six bytes.
             guard raw.offset == 6, raw.body.isEmpty, !raw.isOld else {
                 throw Damage("a block that says that a part has no old values is not alone before all others", at: 0)
             }
@@ -205,7 +206,7 @@ struct ChangesetReader {
         return read
     }
 
-    /// Adds the old values in the block behind `block` to it. Returns false if they do not belong to it.
+    /// Adds the old values in `raw`, the block behind `block`, to `block`. Returns false if they do not belong there.
     private func addOld(
         to block: inout ChangeBlock, _ raw: Raw, _ context: inout CellRun.Context
     ) throws(Damage) -> Bool {

@@ -1,7 +1,7 @@
 import FirnBytes
 
-/// A run of integers: width u8 · minimum zigzag · a code of `width` bytes each. Width 0: all are the minimum. Width
-/// 16: each is one more than the one before.
+/// A run of integers: width u8 · minimum zigzag · a code of `width` bytes each. If the width is 0, all are the minimum.
+/// If it is 16, each is one more than the one before.
 struct IntRun {
     let count: Int
     let width: Int
@@ -20,8 +20,8 @@ struct IntRun {
         }
     }
 
-    /// The first value that is not in a range; nil if all are. A run without codes takes no bytes, however many
-    /// values it has, so this takes no time for it either.
+    /// The first value that is not in a range; nil if all are. A run without codes has no bytes, but may have any
+    /// number of values, so this takes O(1) for it.
     func first(outside range: Range<Int64>) -> Int64? {
         switch width {
         case 0: return count > 0 && !range.contains(minimum) ? minimum : nil

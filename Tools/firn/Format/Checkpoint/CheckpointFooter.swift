@@ -63,7 +63,7 @@ struct CheckpointFooter {
     static let headerByteCount = 48
     static let fileByteCount = 24
     static let stateByteCount = 24
-    /// The bytes at the end of a footer that say where it begins.
+    /// The bytes at the end of a footer, which hold its length and checksum.
     static let tailByteCount = 8
     static let byteCountMax = FormatNumbers.aligned(
         headerByteCount + FormatNumbers.checkpointFileCount * fileByteCount + stateByteCount
@@ -93,8 +93,8 @@ struct CheckpointFooter {
     var stamp: UInt64
     /// Roughly how many bytes of nodes, apart from holes, the version does not reach.
     var garbage: UInt64
-    /// The ranges of the mapping that must not be read, since their blocks may have been returned to the file
-    /// system. Ascending.
+    /// The ranges of the mapping that must not be read, since their blocks may have been returned to the file system.
+    /// They are in ascending order.
     var holes: [Range<Int>]
     var holeByteCount: Int { holes.reduce(0) { $0 + $1.count } }
     var schema: DecodedSchema
@@ -183,7 +183,7 @@ struct CheckpointFooter {
             let at = reader.offset
             let start = end + (try reader.readCount(limit: limit)) * NodeHeader.unit
             end = start + (try reader.readCount(limit: limit)) * NodeHeader.unit
-            // Files ascend as holes do.
+            // Both files and holes are in ascending order.
             while file + 1 < files.count, files[file + 1].start <= start { file += 1 }
             guard end > start, start - files[file].start >= CheckpointHeader.byteCount, end <= files[file].end else {
                 throw Damage("a hole from \(start) to \(end) lies in no file", at: at)

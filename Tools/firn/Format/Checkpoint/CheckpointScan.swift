@@ -8,7 +8,7 @@ struct CheckpointScan {
     private(set) var counts: [NodeKind: Int] = [:]
     private(set) var nodeCount = 0
     private(set) var findings: [Finding] = []
-    /// Where in the mapping nothing can be read.
+    /// The ranges of the mapping that can't be read.
     private(set) var damage: [Range<Int>] = []
     /// Called with each whole node, which is valid during the call.
     var visit: (OnDiskNode) -> Void = { _ in }
@@ -29,8 +29,8 @@ struct CheckpointScan {
         var offset = CheckpointHeader.byteCount
         var holes = checkpoint.footer.holes[...]
         holes = holes.dropFirst(holes.partitioned { $0.lowerBound >= file.entry.start })
-        // Behind damage, each multiple of 32 is tried as the beginning of a node. Every attempt may read as much as
-        // the bytes there claim to be long, so the search has a budget.
+        // Behind damage, each multiple of 32 is tried as the beginning of a node. An attempt may read as many bytes as
+        // the header there claims, so the search has a budget.
         var searchBudget = 4 * file.entry.byteCount + (64 << 20)
         while offset < file.entry.byteCount {
             if let hole = holes.first, hole.lowerBound == file.entry.start + offset {
@@ -70,9 +70,9 @@ struct CheckpointScan {
     }
 
     private enum Item {
-        /// Valid until the next call.
+        /// An intact node, valid until the next call.
         case node(OnDiskNode)
-        /// Why it is not a good node, and how many bytes it claims.
+        /// Why it is not an intact node, and how many bytes it claims.
         case bad(String, byteCount: Int)
     }
 
@@ -118,7 +118,7 @@ struct CheckpointScan {
 }
 
 extension RandomAccessCollection {
-    /// How many elements come before those for which `belongs` is true. All of these must come after all others.
+    /// The number of elements before the first one that belongs. All elements behind that one must belong, too.
     fileprivate func partitioned(_ belongs: (Element) -> Bool) -> Int {
         var low = 0
         var high = count

@@ -47,7 +47,7 @@ final class ChunkRun {
     /// The blobs and the leaves of collections that cells point into.
     var kept: [OnDiskNode] = []
 
-    /// - Parameter rows: how many rows of the chunk its leaf has.
+    /// - Parameter rows: the number of rows of the chunk's leaf.
     init(checkpoint: OpenedCheckpoint, node: OnDiskNode, column: DecodedSchema.Column, rows: Int) throws {
         self.checkpoint = checkpoint
         self.node = node

@@ -27,7 +27,7 @@ struct ElementBlock {
 
     /// Calls `body` with each element in order, and for a map with its key.
     ///
-    /// - Parameter blob: returns the bytes of the blob whose reference these 8 bytes are.
+    /// - Parameter blob: returns the bytes of the blob to which a reference leads; it gets the reference's 8 bytes.
     /// - Parameter decodes: if false, values are skipped, and `body` is not called.
     func forEach(
         _ blob: (UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer, decodes: Bool = true,
@@ -86,7 +86,7 @@ struct ElementBlock {
 }
 
 extension CellType {
-    /// The bytes of a value in a chunk or an element block; nil if that varies.
+    /// The number of bytes of a value in a chunk or an element block; nil if it varies.
     var fixedWidth: Int? {
         switch self {
         case .bool: 1

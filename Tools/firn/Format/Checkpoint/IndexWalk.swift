@@ -27,7 +27,7 @@ struct IndexWalk {
     private var last: Entry?
     private(set) var count = 0
 
-    /// - Parameter isNumbers: whether the tree is of numbers, as backlinks are, or of bytes.
+    /// - Parameter isNumbers: whether the keys are numbers, as in backlinks, or bytes.
     init(_ checkpoint: OpenedCheckpoint, isNumbers: Bool) {
         self.checkpoint = checkpoint
         kinds = isNumbers ? (.integerIndexInner, .integerIndexLeaf) : (.bytesIndexInner, .bytesIndexLeaf)
@@ -101,7 +101,7 @@ struct IndexWalk {
         return (try node.reference(offset + 8), try node.i64(offset + 16))
     }
 
-    /// The bytes of a key. They lie in words of eight bytes, each a number whose highest byte comes first in the key.
+    /// The bytes of a key. They lie in words of eight bytes. Within a word, the last byte comes first in the key.
     private func keyBytes(
         _ node: OnDiskNode, _ entry: (offset: Int, key: Int, keyByteCount: Int, head: UInt32)
     ) throws(NodeDamage) -> [UInt8] {

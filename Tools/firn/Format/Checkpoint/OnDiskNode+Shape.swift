@@ -4,22 +4,22 @@ import FirnBytes
 extension OnDiskNode {
     static let fanout = 64
     static let rowsPerLeaf = 256
-    /// The capacities of a leaf of an index of numbers, and the lengths of a page of an index of bytes. A node that is
-    /// not the root of its tree has the last one, so that neighbours can be merged.
+    /// The capacities of an integer index's leaf, and the lengths of a bytes index's page. A node that is not the root
+    /// of its tree has the greatest, so that neighbours can be merged.
     static let leafCapacities = [4, 16, 64]
     static let pageByteCounts = [256, 1024, 4096]
     /// The highest level that an inner node may have. No tree is so deep.
     static let levelMax = 12
-    /// The longest key in a bytes index: 128 bytes of a value, and what distinguishes null from a value. Of a longer
+    /// The longest key in a bytes index: 128 bytes of a value, and what distinguishes null from a value. For a longer
     /// value, the key has the first 120 bytes and a hash.
     static let indexKeyByteCount = 136
 
-    /// Where the payloads of a root and of a table end.
+    /// The offsets at which the payloads of a root and of a table end.
     static func rootEnd(tables: Int) -> Int { 32 + 8 * tables }
     static func tableEnd(columns: Int) -> Int { 64 + 16 * columns }
 
-    /// Checks that the payload has all that the header says, that the rest is zero, and that references are possible
-    /// ones.
+    /// Checks that the payload has all that the header says, that the rest is zero, and that the references are
+    /// possible.
     func checkShape() throws(NodeDamage) {
         let end = try payloadEnd()
         guard end <= bytes.count else {
@@ -31,7 +31,7 @@ extension OnDiskNode {
         try forEachReference { (offset, _, _) throws(NodeDamage) in _ = try reference(offset) }
     }
 
-    /// Where the payload ends, with the list of its references if the kind has one.
+    /// The offset at which the payload ends, with its list of references if the kind has one.
     private func payloadEnd() throws(NodeDamage) -> Int {
         switch kind {
         case .root:
@@ -103,7 +103,7 @@ extension OnDiskNode {
 
     // MARK: Lists of references
 
-    /// The offset of the list of a chunk's or a list leaf's references, and how many it names.
+    /// The offset of the list of references in a chunk or a list's leaf, and the number of references in it.
     private func referenceList() throws(NodeDamage) -> (offset: Int, count: Int) {
         if kind == .chunk { return (try u32(32), try u32(36)) }
         return ((38 + header.capacity + 3) & ~3, try u32(32))
@@ -112,7 +112,7 @@ extension OnDiskNode {
     /// The offsets of the references in a chunk or a list's leaf.
     func listedReferences() throws(NodeDamage) -> [Int] {
         let (start, count) = try referenceList()
-        // Longer lists than the node were refused when its shape was checked.
+        // The check of the node's shape refuses longer lists, too.
         guard count <= bytes.count / 4 else { throw damage("the list of references is longer than the node") }
         var offsets: [Int] = []
         offsets.reserveCapacity(count)
@@ -120,7 +120,7 @@ extension OnDiskNode {
         return offsets
     }
 
-    /// Checks that the list lies behind the values, which end at `end`, and leads into them. Returns where it ends. A
+    /// Checks that the list lies behind the values, which end at `end`, and leads into them. Returns the list's end. A
     /// node without references has no list.
     private func listEnd(behind end: Int) throws(NodeDamage) -> Int {
         let (start, count) = try referenceList()
@@ -139,7 +139,7 @@ extension OnDiskNode {
 
     // MARK: Chunks
 
-    /// Where the values end.
+    /// The offset at which the values end.
     private func chunkEnd() throws(NodeDamage) -> Int {
         guard let form = ChunkForm(rawValue: header.form) else {
             throw damage("the chunk is of the unknown form \(header.form)")
@@ -174,14 +174,14 @@ extension OnDiskNode {
         return end
     }
 
-    /// The bytes of a length in a text chunk.
+    /// The number of bytes of each length in a text chunk.
     func lengthWidth() throws(NodeDamage) -> Int {
         let width = Int(try u8(40))
         guard width == 1 || width == 2 else { throw damage("the chunk can't have lengths of \(width) bytes") }
         return width
     }
 
-    /// The bytes of all values in a text chunk.
+    /// The number of bytes of all values in a text chunk.
     func heapByteCount() throws(NodeDamage) -> Int {
         let heap = try u32(44)
         guard heap <= FormatNumbers.chunkHeapByteCount else {

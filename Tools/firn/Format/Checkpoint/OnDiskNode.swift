@@ -6,7 +6,7 @@ enum NodeKind: UInt8, CaseIterable {
     case table, rowInner, leaf, chunk, blob, integerIndexInner, integerIndexLeaf, bytesIndexInner, bytesIndexLeaf,
         listInner, listLeaf
 
-    /// The name that a person reads: for one, for many.
+    /// The name that a person reads, in the singular and in the plural.
     var name: (one: String, many: String) {
         switch self {
         case .root: ("root", "roots")
@@ -32,7 +32,7 @@ enum NodeKind: UInt8, CaseIterable {
     var mayHaveReferences: Bool { self != .blob && self != .integerIndexLeaf && self != .bytesIndexLeaf }
 }
 
-/// What is wrong with a node, or with what it says about another.
+/// Damage of a node, or of what it says about another node.
 struct NodeDamage: Error {
     /// The node's position in the mapping.
     var position: Int
@@ -64,7 +64,7 @@ struct NodeHeader {
     var capacity: Int
     var nodeByteCount: Int
 
-    /// Reads the header of the node at `position`, from which on its file has `available` bytes.
+    /// Reads the header of the node at `position`. The node's file has `available` bytes from there on.
     static func read(
         _ bytes: UnsafeRawBufferPointer, position: Int, available: Int
     ) throws(Damage) -> NodeHeader {
@@ -101,7 +101,7 @@ struct NodeHeader {
 final class OnDiskNode {
     let position: Int
     let header: NodeHeader
-    /// Valid as long as the node.
+    /// The node's bytes, valid as long as the node.
     let bytes: UnsafeRawBufferPointer
     private let isOwner: Bool
 

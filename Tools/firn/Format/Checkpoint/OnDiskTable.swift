@@ -24,7 +24,7 @@ struct OnDiskTable {
 /// Up to 256 rows of a table.
 struct OnDiskLeaf {
     let node: OnDiskNode
-    /// Ascending.
+    /// The keys of the rows, in ascending order.
     let keys: [Int64]
     let columnCount: Int
 

@@ -61,10 +61,10 @@ extension OpenedStore {
         return (OpenedCheckpoint(entry: entry, footer: footer, files: opened, storage: files.storage), findings)
     }
 
-    /// Opens a file of a checkpoint. Unless it is the last file, its own footer is not used any more, but it is
-    /// checked all the same.
+    /// Opens a file of a checkpoint. Only the last file's footer is still used. The footers of the others are checked
+    /// all the same, unless `isLenient`.
     ///
-    /// - Parameter isLenient: whether the file is used although its header is damaged, or it is cut off. Its nodes have
+    /// - Parameter isLenient: whether a file whose header is damaged, or that is cut off, is used. Its nodes have
     ///   checksums of their own.
     func open(
         _ index: Int, footer: CheckpointFooter, isLenient: Bool = false, findings: inout [Finding]
@@ -186,7 +186,7 @@ extension OpenedStore {
     ) throws(ToolError) -> [(header: CheckpointHeader, entry: Manifest.Checkpoint)] {
         var found: [(header: CheckpointHeader, entry: Manifest.Checkpoint)] = []
         for id in try files.checkpointIDs().reversed() {
-            // A file that is not a checkpoint, or can't be read, is no use, whatever else it is.
+            // A file that is not a checkpoint, or can't be read, is skipped, whatever is wrong with it.
             guard let file = try? files.openIfPresent(files.checkpoint(id)) else { continue }
             defer { file.close() }
             guard let size = try? file.size(),

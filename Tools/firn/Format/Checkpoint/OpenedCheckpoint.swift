@@ -10,9 +10,9 @@ final class OpenedCheckpoint {
     struct File {
         let entry: CheckpointFooter.File
         let path: String
-        /// The file's length; 0 if it is missing.
+        /// The file's length; 0 if it is missing, or longer than any checkpoint's file.
         let byteCount: Int
-        /// Nil if the file is missing, or is not the one that it should be.
+        /// The file, open for reading. Nil if it is missing, or is not the one that it should be.
         let file: (any StorageFile)?
     }
 
@@ -24,13 +24,13 @@ final class OpenedCheckpoint {
 
     private static let blockByteCount = 64 << 10
     private static let blockCount = 256
-    /// The file and the block that each slot holds; -1 for none.
+    /// The file and the block that each slot of `blocks` holds; -1 for none.
     private var owners = [(file: Int, block: Int)](repeating: (-1, -1), count: blockCount)
     private var blocks = [[UInt8]](repeating: [], count: blockCount)
     /// The bytes of all nodes that references have led to, and the limit for them: see `walk`.
     private(set) var followed = 0
     private var followedMax = Int.max
-    /// Whether a walk has ended because it passed that limit. What it reports after that means nothing.
+    /// Whether a walk has passed that limit and ended. Its later findings mean nothing.
     var isSpent: Bool { followed > followedMax }
 
     init(entry: Manifest.Checkpoint, footer: CheckpointFooter, files: [File], storage: any Storage) {
@@ -47,10 +47,10 @@ final class OpenedCheckpoint {
 
     // MARK: Nodes
 
-    /// Follows references in `body`, up to as many bytes as the files have.
+    /// Runs `body`, which may follow references to as many bytes as the files have.
     ///
     /// A version is a tree: no node is reached in two ways, except dictionaries, which are small. Intact nodes that
-    /// share children could lead to more bytes than anybody can read.
+    /// share children could lead to far more bytes than the files have.
     func walk<T>(_ body: () throws -> T) rethrows -> T {
         let outer = followedMax
         followedMax = min(outer, followed + files.reduce(0) { $0 + $1.entry.byteCount })
@@ -58,7 +58,7 @@ final class OpenedCheckpoint {
         return try body()
     }
 
-    /// Reads nodes in `body` that do not count for the walk around it.
+    /// Runs `body`, which reads nodes that do not count for the walk around it.
     func apart<T>(_ body: () throws -> T) rethrows -> T {
         let (outer, count) = (followedMax, followed)
         followedMax = .max
@@ -78,7 +78,7 @@ final class OpenedCheckpoint {
         return node
     }
 
-    /// Reads only the header of the node at a position, which its checksum does not vouch for.
+    /// Reads only the header of the node at a position. The node's checksum is not checked.
     func header(at position: Int) throws -> NodeHeader {
         let (index, offset) = try place(of: position)
         let available = files[index].entry.byteCount - offset
@@ -122,7 +122,7 @@ final class OpenedCheckpoint {
     }
 
     /// Counts a node that a reference of `parent` leads to. Throws if its stamp is too high, or if the references have
-    /// led to more than there is.
+    /// led to more bytes than the limit.
     func count(_ header: NodeHeader, at position: Int, of parent: OnDiskNode) throws(NodeDamage) {
         guard header.stamp <= footer.stamp else {
             throw NodeDamage(

@@ -20,7 +20,7 @@ final class PropertySizes {
 
     private var sizes: [Place: Size] = [:]
 
-    /// Adds a node that a walk has come to.
+    /// Adds a node that a walk has reached.
     func add(_ owner: ReferenceWalk.Owner, node: NodeHeader, position: Int) {
         guard let table = owner.table, let column = owner.column else { return }
         let place = Place(table: table, column: column)

@@ -1,9 +1,9 @@
-/// Where nodes hold references, to which kinds of nodes they lead, and what they count below these. Whatever goes
-/// through the references of any node takes it from `rules(of:)`.
+/// Says where a kind of node holds references, to which kinds of nodes these lead, and where the entries below these
+/// are counted. All code that iterates over a node's references uses `rules(of:)`.
 struct ReferenceRule {
-    /// What the node that a reference leads to belongs to.
+    /// What the target of a reference belongs to.
     enum Part {
-        /// A table of its own.
+        /// A table; the target is the table's own node.
         case table
         /// The values of a column, or its index, or its backlinks.
         case values, index, backlinks
@@ -12,9 +12,10 @@ struct ReferenceRule {
     enum Place {
         /// References of 8 bytes, `stride` bytes apart.
         case run(at: Int, Number, stride: Int = 8)
-        /// At the offsets that a list in the node names. Nodes whose values may hold references have such a list.
+        /// References at the offsets that a list in the node names. Nodes whose values may hold references have such a
+        /// list.
         case listed
-        /// In the entries of a page of a bytes index.
+        /// References in the entries of a page of a bytes index.
         case entries
     }
 
@@ -22,7 +23,7 @@ struct ReferenceRule {
         case one
         /// As many as the node has entries.
         case entries
-        /// As many as the table has columns, which the number at this offset says.
+        /// As many as there are columns, whose number is at this offset.
         case columns(at: Int)
     }
 
@@ -32,14 +33,14 @@ struct ReferenceRule {
         case each(at: Int)
         /// Numbers of 4 bytes from an offset on; each also counts those before it.
         case running(at: Int)
-        /// In the entries of a page of a bytes index, at this offset of each.
+        /// Numbers in the entries of a page of a bytes index, at this offset of each entry.
         case entries(at: Int)
     }
 
     let place: Place
     let targets: [NodeKind]
     let counts: Counts?
-    /// Nil for what belongs to the same as the node that refers to it.
+    /// Nil if the target belongs to the same as the node that refers to it.
     let part: Part?
 
     private init(_ place: Place, _ targets: NodeKind..., counts: Counts? = nil, part: Part? = nil) {

@@ -1,6 +1,5 @@
-/// Follows all references of a checkpoint's version and calls back with each node: what it belongs to, and how long it
-/// is. Checks that each reference leads to a node of a kind that it may lead to, and that inner nodes count what is
-/// below them.
+/// Follows all references of a checkpoint's version, and calls back with each node's owner, header and position. Checks
+/// that each reference leads to a node of an allowed kind, and that inner nodes count what is below them.
 ///
 /// Nodes that hold no references are not read beyond their headers: a scan of the files checks their bytes.
 final class ReferenceWalk {
@@ -13,7 +12,8 @@ final class ReferenceWalk {
 
     private let checkpoint: OpenedCheckpoint
     private let visit: (Owner, NodeHeader, _ position: Int) -> Void
-    /// Called with damage, which is then passed over with what lies below it; nil to throw it.
+    /// Called with damage. The damaged node and all nodes below it are then passed over. If this is nil, damage is
+    /// thrown.
     var passOver: ((NodeDamage) -> Void)?
     /// The positions of the dictionaries that were visited, since several chunks may share one.
     private(set) var dictionaries: Set<Int> = []
@@ -52,7 +52,7 @@ final class ReferenceWalk {
         return node.kind.isInner ? total : Int64(node.count)
     }
 
-    /// Follows one reference. Returns how many entries its node counts below it.
+    /// Follows one reference. Returns the number of entries below it if the node counts them, otherwise 0.
     private func follow(
         _ offset: Int, of node: OnDiskNode, rule: ReferenceRule, number: Int, owner: Owner
     ) throws -> Int64 {
@@ -84,7 +84,7 @@ final class ReferenceWalk {
                 "a reference of the \(parent.kind.name.one) leads to a \(header.kind.name.one), not to a \(rule.targets[0].name.one)"
             )
         }
-        // Levels fall, so that no walk is endless.
+        // Levels must fall, so that a cycle can't make the walk endless.
         guard !parent.kind.isInner || header.kind != parent.kind || header.width < parent.header.width else {
             throw parent.damage("a child of the \(parent.kind.name.one) is not of a lower level")
         }

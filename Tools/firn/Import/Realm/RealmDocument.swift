@@ -27,14 +27,14 @@ struct RealmDocument {
 
     var isComplete: Bool { next == .end }
 
-    /// Where the piece ends that begins at the first byte: at the `[`, `,` or `]` that belongs to no piece. See
-    /// `RecordSource.next`.
+    /// The end of the piece that begins at the first byte: the offset of the `[`, `,` or `]` behind it, which belongs
+    /// to no piece. See `RecordSource.next`.
     func end(_ bytes: UnsafeRawBufferPointer, isLast: Bool, seen: inout RecordSource.Seen) -> Int? {
         while seen.count < bytes.count {
             let byte = bytes[seen.count]
             if seen.isQuoted {
                 if byte == UInt8(ascii: "\\") {
-                    // What is escaped ends nothing. Without it, more has to be read first.
+                    // An escaped character ends nothing. If it is not here yet, more has to be read first.
                     guard seen.count + 1 < bytes.count else { break }
                     seen.count += 1
                 } else if byte == UInt8(ascii: "\"") {
@@ -61,7 +61,7 @@ struct RealmDocument {
         return isLast && !bytes.isEmpty ? bytes.count : nil
     }
 
-    /// Takes account of a piece, and returns what it is.
+    /// Moves behind a piece, and returns its kind.
     ///
     /// - Parameter terminator: the byte behind it; nil at the end of the document.
     mutating func take(

@@ -73,7 +73,7 @@ final class RealmImport: ImportSource {
         }
     }
 
-    /// Calls `body` with each object and the name of its class, and adds the location in the input to what is thrown.
+    /// Calls `body` with each object and the name of its class, and adds the location in the input to errors.
     private func forEachObject(
         _ body: (_ name: String, _ object: UnsafeRawBufferPointer, _ line: Int) throws -> Void
     ) throws {

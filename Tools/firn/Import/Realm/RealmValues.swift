@@ -204,7 +204,7 @@ struct RealmValues {
         return isClass && names == ["table", "key"]
     }
 
-    /// Reads a value of Extended JSON. Nil, and nothing is read, if the object that comes next is none.
+    /// Reads a value of Extended JSON. If the next object is no such value, returns nil and reads nothing.
     private func readTyped(_ reader: inout JSONReader) throws(InputFault) -> Parsed? {
         var ahead = reader
         var count = 0
@@ -277,7 +277,7 @@ struct RealmValues {
         return .uuid(UUIDBytes(high: number(high), low: number(low)))
     }
 
-    /// A value of Extended JSON, or a text, as a property's type has it; nil if it has none.
+    /// A value of Extended JSON, or a text, converted to a property's type; nil if that is impossible.
     private static func converted(_ value: Value, to type: ColumnType) -> Value? {
         switch (type, value) {
         case (.int, .int), (.double, .double), (.decimal, .decimal), (.objectID, .objectID), (.uuid, .uuid),

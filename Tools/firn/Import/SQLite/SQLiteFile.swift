@@ -5,7 +5,7 @@
 
     /// A database of SQLite, opened for reading: all statements see it as it was when it was opened.
     ///
-    /// The thread that opened it alone uses it.
+    /// Only the thread that opened it uses it.
     final class SQLiteFile {
         private let database: OpaquePointer
         /// The path, as it may be shown.
@@ -19,7 +19,8 @@
                 throw ToolError(.input, "\(name) \(problem). Give the file of a database.")
             }
             var opened: OpaquePointer?
-            // With a folder before it, SQLite takes no name for something else than a file.
+            // SQLite gives some names, such as `:memory:`, another meaning than a file's, but not behind a folder's
+            // name.
             let status = sqlite3_open_v2(
                 path.hasPrefix("/") ? path : "./" + path, &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nil)
             guard let opened, status == SQLITE_OK else {
@@ -29,7 +30,7 @@
             }
             database = opened
             firn_sqlite_harden(database)
-            // Another process may write a moment longer.
+            // Another process may go on writing for a moment.
             sqlite3_busy_timeout(database, 5_000)
             try run("BEGIN")
             // The transaction begins with the first statement that reads.

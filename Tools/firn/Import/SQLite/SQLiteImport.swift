@@ -25,7 +25,8 @@
             let byName = Dictionary(uniqueKeysWithValues: tables.map { ($0.name, $0) })
             var ordered: [SQLiteTable] = []
             var seen: Set<String> = []
-            // Not recursive: a chain may be long. A table comes up a second time behind those it refers to.
+            // This is not recursive, since a chain may be long. A table is taken a second time behind the tables that
+            // it refers to.
             var waiting = tables.reversed().map { (table: $0, isReady: false) }
             while let (table, isReady) = waiting.popLast() {
                 if isReady {
@@ -81,7 +82,7 @@
             return (classes, 0)
         }
 
-        /// Throws unless a foreign key refers to what the property links to: its class, by its primary key.
+        /// Throws unless a foreign key refers to the primary key of the class that the property links to.
         private func check(
             _ column: SQLiteTable.Column, of table: SQLiteTable, property: ColumnSchema, schema: StoreSchema
         ) throws(ToolError) {
@@ -163,8 +164,8 @@
             return linked.map { .link($0, .primaryKey(value)) } ?? .value(value)
         }
 
-        /// A foreign key whose type differs from the type of the key that it refers to. SQLite treats such keys as the
-        /// same.
+        /// A foreign key, converted to the type of the key that it refers to; nil if that is impossible. SQLite treats
+        /// such keys as the same.
         private static func key(_ rows: SQLiteFile.Rows, index: Int, type: ColumnType) -> Value? {
             switch (type, rows.type(index)) {
             case (.int, SQLITE_TEXT): Int64(String(decoding: rows.bytes(index), as: UTF8.self)).map { .int($0) }
@@ -174,7 +175,7 @@
             }
         }
 
-        /// The value as a type has it; nil if it is none of that type.
+        /// The value, converted to a property's type; nil if that is impossible.
         private static func value(
             _ rows: SQLiteFile.Rows, index: Int, type: ColumnType
         ) throws(InputFault) -> Value? {

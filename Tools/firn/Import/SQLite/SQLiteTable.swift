@@ -3,19 +3,19 @@
     import FirnBytes
     import FirnCore
 
-    /// What SQLite's catalogue says of a table, and what values its columns have.
+    /// A table: what SQLite's catalogue says of it, and what kinds of values its columns have.
     struct SQLiteTable {
         struct Column {
             var name: String
             var mayBeNull: Bool
             var isIndexed = false
-            /// The table that a foreign key of this column alone leads to, by its primary key of one column.
+            /// The table and its primary key that a foreign key of this column alone refers to.
             var reference: (table: String, column: String)?
             var seen: SQLiteTypes
 
             /// The type of the property that the column becomes, unless it is a link.
             var type: ColumnType { seen.type }
-            /// The type that it has as a primary key.
+            /// The type of the property if the column is the primary key.
             var keyType: ColumnType { seen.keyType }
         }
 
@@ -25,10 +25,10 @@
         var primaryKey: Int?
         private(set) var rowCount = 0
 
-        /// Whether objects of the table's class can have its primary key.
+        /// Whether the table's primary key can become the primary key of its class.
         var hasKey: Bool { primaryKey.map { [.int, .string].contains(columns[$0].keyType) } ?? false }
 
-        /// The tables of a database that hold the user's rows, or some of them, with what their columns hold.
+        /// The user's tables of a database, or the chosen ones, after their rows were examined.
         ///
         /// - Parameters:
         ///   - chosen: the names of the wanted tables; all tables if there are none.
@@ -55,7 +55,7 @@
             let folded = Dictionary(names.map { (ascii($0), $0) }) { first, _ in first }
             return try tables.keys.sorted().map { name in
                 var table = tables[name]!
-                // Of a table that is not imported, only the catalogue is of interest.
+                // For a table that is not imported, only the catalogue matters.
                 try table.readReferences(file, note: note) { target in
                     guard let name = folded[ascii(target)] else { return nil }
                     return try tables[name] ?? SQLiteTable(named: name, in: file)
@@ -64,12 +64,12 @@
             }
         }
 
-        /// As SQLite compares names: only letters of ASCII are alike in both forms.
+        /// A name in lower case, as SQLite compares names: only letters of ASCII are changed.
         static func ascii(_ name: String) -> [UInt8] {
             name.utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 + 32 : $0 }
         }
 
-        /// Notes the tables whose rows are left out: the ones of modules, such as those of FTS and R-tree.
+        /// Notes the virtual tables, such as those of FTS and R-tree, whose rows are left out.
         private static func noteVirtualTables(of file: SQLiteFile, _ note: (String) -> Void) throws {
             let list = try SQLiteFile.Rows(
                 file, "SELECT name, sql FROM main.sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%' ORDER BY name")
@@ -105,7 +105,7 @@
             var keys: [Int] = []
             let info = try SQLiteFile.Rows(file, "PRAGMA main.table_xinfo(\(SQLiteFile.quoted(name)))")
             while try info.next() {
-                // 1 are the hidden columns of virtual tables; 2 and 3 are generated columns.
+                // 1 marks the hidden columns of virtual tables; 2 and 3 mark generated columns.
                 guard info.integer(6) != 1 else { continue }
                 guard let column = info.name(1) else {
                     throw ToolError(
@@ -148,7 +148,7 @@
                 found[keys.integer(0), default: []].append(
                     (keys.name(2) ?? "", keys.name(3) ?? "", keys.name(4) ?? ""))
             }
-            // SQLite numbers the last one 0.
+            // SQLite numbers the last foreign key 0.
             for (_, parts) in found.sorted(by: { $0.key > $1.key }) {
                 guard parts.count == 1, let column = columns.firstIndex(where: { Self.isSame($0.name, parts[0].from) })
                 else {
@@ -188,7 +188,7 @@
 
         // MARK: Rows
 
-        /// The table with account taken of all its rows.
+        /// The table after all its rows were examined and counted.
         private func lookedThrough(_ file: SQLiteFile) throws -> SQLiteTable {
             var table = self
             let rows = try rows(in: file)
@@ -202,7 +202,7 @@
 
         /// All rows, with the columns in their order.
         func rows(in file: SQLiteFile) throws(ToolError) -> SQLiteFile.Rows {
-            // With the table's name before it, a column's name can't be taken for a text.
+            // SQLite may take a column's quoted name for a text, but not with the table's name before it.
             let names = columns.map { "t.\(SQLiteFile.quoted($0.name))" }.joined(separator: ", ")
             return try SQLiteFile.Rows(file, "SELECT \(names) FROM main.\(SQLiteFile.quoted(name)) AS t")
         }

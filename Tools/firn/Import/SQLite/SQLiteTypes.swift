@@ -2,10 +2,10 @@
     import CFirnSQLite
     import FirnCore
 
-    /// What type a property must have to take all values of a column, whose declaration SQLite does not enforce.
+    /// Infers the type that a property needs for all values of a column, since SQLite does not enforce the declaration.
     struct SQLiteTypes {
-        /// As "Determination Of Column Affinity" (https://www.sqlite.org/datatype3.html) names them, and two kinds of
-        /// declaration that SQLite has no type for.
+        /// The affinities that "Determination Of Column Affinity" (https://www.sqlite.org/datatype3.html) names, and
+        /// two kinds of declaration that SQLite has no type for.
         private enum Declaration {
             case integer, text, blob, real, numeric, boolean, date
         }
@@ -18,7 +18,7 @@
         private(set) var nulls = false
         /// Whether all integers are 0 or 1.
         private var areBooleans = true
-        /// Whether all integers are doubles, too.
+        /// Whether all integers are exact as doubles, too.
         private var areExact = true
         /// Whether all texts are dates.
         private var areDates = true
@@ -44,7 +44,7 @@
                 }
         }
 
-        /// Takes account of a value.
+        /// Notes the kind of a value.
         mutating func see(_ rows: SQLiteFile.Rows, _ column: Int) {
             switch rows.type(column) {
             case SQLITE_INTEGER:
@@ -63,7 +63,7 @@
             }
         }
 
-        /// The type as a primary key, which may be an integer or a text.
+        /// The type that the property needs as a primary key: an integer, a text, or `mixed` if it can't be one.
         var keyType: ColumnType {
             switch (integers, reals || nulls, texts, blobs) {
             case (true, false, false, false): .int
@@ -89,7 +89,7 @@
                 if declaration == .boolean, areBooleans {
                     .bool
                 } else {
-                    // A column of fractions may happen to have none.
+                    // A column for fractions may happen to have only integers.
                     (declaration == .numeric || declaration == .real) && areExact ? .double : .int
                 }
             case (_, true, false, false): areExact ? .double : .mixed

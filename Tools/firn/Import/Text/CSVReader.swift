@@ -13,9 +13,9 @@ enum CSVReader {
 
     static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 
-    /// Where the record ends that begins at the first byte. See `RecordSource.next`.
+    /// The end of the record that begins at the first byte. See `RecordSource.next`.
     static func end(_ bytes: UnsafeRawBufferPointer, isLast: Bool, seen: inout RecordSource.Seen) -> Int? {
-        // A quote within quotes is doubled, so that the number of quotes tells what is within.
+        // A quote within quotes is doubled, so a byte is within quotes if an odd number of quotes precedes it.
         while seen.count < bytes.count {
             let byte = bytes[seen.count]
             if byte == UInt8(ascii: "\"") {

@@ -1,6 +1,7 @@
 /// Reads one JSON text (RFC 8259) piece by piece, without building a tree of it.
 ///
-/// Whatever the bytes are, it ends with a value or an `InputFault`. Texts may be nested up to `depthMax`.
+/// Whatever the bytes are, a read returns a value or throws an `InputFault`. Values may be nested up to `depthMax`
+/// deep.
 struct JSONReader {
     enum Kind {
         case object, array, string, number, bool, null
@@ -16,7 +17,7 @@ struct JSONReader {
 
     private let bytes: UnsafeRawBufferPointer
     private(set) var offset: Int
-    /// In how many objects and arrays it is.
+    /// The number of objects and arrays that the reader is within.
     private(set) var depth = 0
 
     /// - Parameter bytes: must stay valid while the reader is used.
@@ -169,7 +170,7 @@ struct JSONReader {
         return try Self.number(try numberText(), at: start)
     }
 
-    /// The number of a text of one, which begins at an offset of the input.
+    /// The number in a text that begins at offset `start` of the input.
     static func number(_ text: UnsafeRawBufferPointer, at start: Int) throws(InputFault) -> Number {
         if let small = integer(text) { return .int(small) }
         guard let value = Double(String(decoding: text, as: UTF8.self)), value.isFinite else {
@@ -193,7 +194,7 @@ struct JSONReader {
         }
     }
 
-    /// The number if it is an integer that fits into 64 bits.
+    /// The integer in a text; nil if the text is no integer, or if the integer does not fit into 64 bits.
     static func integer(_ text: UnsafeRawBufferPointer) -> Int64? {
         let isNegative = text[0] == UInt8(ascii: "-")
         var value: Int64 = 0
@@ -218,7 +219,7 @@ struct JSONReader {
         return digits
     }
 
-    /// The text of a number.
+    /// Reads a number, and returns its text.
     mutating func numberText() throws(InputFault) -> UnsafeRawBufferPointer {
         skipSpace()
         let start = offset
@@ -250,7 +251,7 @@ struct JSONReader {
 
     // MARK: Strings
 
-    /// Reads a string that has no escapes; nil, and nothing is read, if it has some. Its bytes are UTF-8.
+    /// Reads a string without escapes. If the string has some, returns nil and reads nothing. The bytes are UTF-8.
     private mutating func plainString() throws(InputFault) -> UnsafeRawBufferPointer? {
         skipSpace()
         guard offset < bytes.count, bytes[offset] == UInt8(ascii: "\"") else { throw fault("a string should be here") }

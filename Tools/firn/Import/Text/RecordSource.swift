@@ -1,16 +1,16 @@
 import FirnStorage
 
-/// The bytes of an import: a file, or the process's input. They are read through a window, so that memory stays the
-/// same however long they are; a record may have up to `recordByteCount`.
+/// The bytes of an import: a file, or the process's input. They are read through a window, so memory stays the same
+/// however long the source is. A record may have up to `recordByteCount` bytes.
 final class RecordSource {
-    /// How far the search for a record's end has come.
+    /// The state of the search for a record's end behind the record's first `count` bytes.
     struct Seen {
         var count = 0
-        /// How many line feeds are among these bytes.
+        /// How many line feeds are among these `count` bytes.
         var lines = 0
-        /// Whether these bytes end within quotes.
+        /// Whether these `count` bytes end within quotes.
         var isQuoted = false
-        /// In how many brackets these bytes end.
+        /// How many brackets are open at the end of these `count` bytes.
         var depth = 0
     }
 
@@ -25,14 +25,14 @@ final class RecordSource {
     /// How many bytes of the source have been read into the window.
     private var loaded = 0
     private var isAtEnd = false
-    /// How often a record has been read.
+    /// The number of records read. A record that is read again counts again.
     private var recordCount = 0
-    /// The line of `start`, from 1 on, and how many bytes of it stand before that.
+    /// The line of `start`, from 1 on, and the number of bytes before `start` in that line.
     private(set) var line = 1
     private var column = 0
     /// The byte behind the record that was found last; nil at the end of the source.
     private(set) var terminator: UInt8?
-    /// Whether the window keeps everything, so that the source can be read again.
+    /// Whether the window keeps all of the process's input, so that it can be read again. A file needs no such memory.
     private var isKept = false
 
     static let recordByteCount = 256 << 20
@@ -56,10 +56,10 @@ final class RecordSource {
         (name, self.file, byteCount) = (path, file, size)
     }
 
-    /// Lines that have been read, and bytes.
+    /// The number of the source's bytes before `start`.
     var done: Int { loaded - (window.count - start) }
 
-    /// To be called after each record: from time to time shows the progress, and throws if a signal has come.
+    /// Must be called after each record. Shows the progress from time to time, and throws if a signal has arrived.
     func didRead(_ output: Output) throws {
         recordCount += 1
         guard recordCount & 0xFF == 0 else { return }
@@ -67,7 +67,7 @@ final class RecordSource {
         if let byteCount { output.progress("reading", done, of: byteCount) }
     }
 
-    /// From now on until `rewind`, what is read will be read again.
+    /// Makes it possible to read the following records again after `rewind`.
     func keep() { isKept = true }
 
     /// Begins from the start again.
@@ -117,7 +117,7 @@ final class RecordSource {
 
     /// Calls `body` with the next record. Returns false at the end of the source.
     ///
-    /// - Parameter end: finds where a record ends that begins at the first byte. It returns the offset of the byte
+    /// - Parameter end: finds the end of the record that begins at the first byte. It returns the offset of the byte
     ///   behind the record, such as a line feed, which belongs to no record. It returns nil if the record does not end
     ///   in these bytes.
     func next(
@@ -162,7 +162,7 @@ final class RecordSource {
         }
     }
 
-    /// Where the source ends.
+    /// The line and column at which the source ends.
     var end: String { "\(line):\(column + 1)" }
 
     /// The line and column of a byte in the record that is being read: `12:3`.

@@ -10,7 +10,7 @@ extension TextImport {
         try forEachRecord(skipsEmpty: { columns?.count != 1 }) { record, line in
             let fields = try CSVReader.fields(record)
             guard let columns else {
-                // Names that only differ in the form of their characters are the same.
+                // Names that differ only in their Unicode normalization are the same.
                 var seen: Set<String> = []
                 columns = try fields.map { (field) throws(InputFault) in
                     let name = try Self.name(field)

@@ -17,12 +17,12 @@ final class TextImport: ImportSource {
     private(set) var schema = StoreSchema()
     private var tables = NameMap<TableID>([])
 
-    /// The properties of a class as a record names them, in the order in which they came last. The import's thread
-    /// alone uses it, and no call reads a value while another one changes it, so that need not be checked.
+    /// The properties of a class as records name them, in the order of the last record. Only the import's thread uses
+    /// it. No call reads a value while another one changes it, so exclusive access need not be checked.
     final class Names {
         @exclusivity(unchecked) var names: [(bytes: [UInt8], column: Int)] = []
         @exclusivity(unchecked) var columns: [String: Int] = [:]
-        /// Of the object that is read.
+        /// The values of the object that is being read, by the column's number.
         @exclusivity(unchecked) var values: [ImportValues.Parsed?]
         let descriptions: [ColumnSchema]
 
@@ -32,12 +32,12 @@ final class TextImport: ImportSource {
             values = [ImportValues.Parsed?](repeating: nil, count: table.columns.count)
         }
 
-        /// Forgets the object before.
+        /// Forgets the values of the previous object.
         func clear() {
             for column in values.indices { values[column] = nil }
         }
 
-        /// The column of a property that is the `index`th of its record; nil if there is none.
+        /// The column of the property that has this name and is the `index`th of its record; nil if there is none.
         func column(_ name: UnsafeRawBufferPointer, _ index: Int) -> Int? {
             if index < names.count, names[index].bytes.elementsEqual(name) { return names[index].column }
             guard let column = columns[String(decoding: name, as: UTF8.self)] else { return nil }
@@ -64,7 +64,7 @@ final class TextImport: ImportSource {
 
     // MARK: Records
 
-    /// Calls `body` with each record, and adds the location in the input to what is thrown.
+    /// Calls `body` with each record, and adds the location in the input to errors.
     ///
     /// - Parameter skipsEmpty: whether records that are empty are left out. An empty line of CSV may be an object of
     ///   one property without a value.
@@ -75,7 +75,7 @@ final class TextImport: ImportSource {
         while goesOn {
             let isThere = try source.next(end: options.isCSV ? CSVReader.end : LineReader.end) { record, line in
                 var record = record
-                // A mark that some programs put before UTF-8.
+                // The byte order mark that some programs put before UTF-8.
                 if line == 1, record.starts(with: [0xEF, 0xBB, 0xBF]) {
                     record = UnsafeRawBufferPointer(rebasing: record[3...])
                 }

@@ -1,11 +1,11 @@
 import FirnCore
 
-/// What type a property must have to take all values that were seen.
+/// Infers the type that a property needs for all values that were seen.
 struct TypeGuess {
     private var kinds: Kinds = []
     private var elements: Kinds = []
     private var mayBeMissing = false
-    /// In how many objects it was seen.
+    /// The number of objects in which the property was seen.
     private(set) var count = 0
 
     private struct Kinds: OptionSet {
@@ -22,7 +22,7 @@ struct TypeGuess {
         static let long = Kinds(rawValue: 128)
         /// An integer of more than 64 bits, which a decimal number keeps.
         static let decimal = Kinds(rawValue: 256)
-        /// One that a double keeps as well.
+        /// An integer of more than 64 bits that a double keeps as well.
         static let wide = Kinds(rawValue: 512)
 
         /// The type of single values of these kinds.
@@ -41,10 +41,10 @@ struct TypeGuess {
         }
     }
 
-    /// The property is missing in an object.
+    /// Notes that an object lacks the property.
     mutating func miss() { mayBeMissing = true }
 
-    /// Reads a JSON value, and takes account of it.
+    /// Reads a JSON value, and notes its kind.
     mutating func see(_ reader: inout JSONReader) throws(InputFault) {
         count += 1
         guard try reader.kind() == .array else {
@@ -84,7 +84,7 @@ struct TypeGuess {
         return integer.magnitude <= 1 << 53 ? .int : .long
     }
 
-    /// Takes account of a field of CSV.
+    /// Notes the kind of a field of CSV.
     mutating func see(_ field: CSVReader.Field) {
         count += 1
         guard !field.isEmpty else {
@@ -94,7 +94,7 @@ struct TypeGuess {
         kinds.insert(field.isQuoted ? .string : Self.kind(ofText: field.text))
     }
 
-    /// The kind of a field without quotes. Spaces beside a number or a word are none of it.
+    /// The kind of a field without quotes. Blanks around a number or a word do not count.
     private static func kind(ofText field: [UInt8]) -> Kinds {
         let isBlank = CSVReader.isBlank
         let text = Array(field.drop(while: isBlank).reversed().drop(while: isBlank).reversed())
@@ -106,9 +106,9 @@ struct TypeGuess {
         }
     }
 
-    /// The type.
+    /// The inferred type.
     ///
-    /// - Parameter isText: whether values were fields of CSV: those of several kinds are then texts.
+    /// - Parameter isText: whether the values were fields of CSV. Values of several kinds are then texts.
     func type(isText: Bool) -> NamedType {
         let isNullable = mayBeMissing || kinds.contains(.null)
         if kinds.contains(.array), kinds.subtracting([.array, .null]).isEmpty {
@@ -122,12 +122,12 @@ struct TypeGuess {
     }
 }
 
-/// The types of all properties of a class, in the order in which they came.
+/// The inferred types of all properties of a class, in the order in which the properties first occurred.
 struct TypeGuesses {
     private(set) var all: [(name: String, guess: TypeGuess)] = []
     private var names: [[UInt8]] = []
     private var indices: [String: Int] = [:]
-    /// Where the property is that came last as the first, second, … of its record.
+    /// For each position in a record, the index in `all` of the property that was last found there.
     private var order: [Int] = []
 
     var isEmpty: Bool { all.isEmpty }
@@ -140,7 +140,7 @@ struct TypeGuesses {
         all.append((text, TypeGuess()))
     }
 
-    /// Takes account of the field of the property that was added as the `index`th. There may be too many.
+    /// Notes the kind of the `index`th field of a record. A record may have too many fields.
     mutating func see(_ field: CSVReader.Field, at index: Int) {
         if index < all.count { all[index].guess.see(field) }
     }
