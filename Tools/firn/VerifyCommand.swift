@@ -104,24 +104,25 @@ struct Verification {
         }
         let opened = try store.openCheckpoint()
         for finding in opened.findings { add(finding) }
+        var names: Set<String> = []
+        var areNamesKnown = opened.checkpoint != nil || store.manifest.checkpoint == nil
         if let checkpoint = opened.checkpoint {
             total += checkpoint.byteCount
-            files += checkpoint.files.count
-            checkpointNames = Set(checkpoint.files.map { StoreFiles.checkpointName($0.entry.id) })
-        } else if store.manifest.checkpoint != nil {
-            checkpointNames = nil
+            names.formUnion(checkpoint.files.map { StoreFiles.checkpointName($0.entry.id) })
         }
         // The earlier checkpoints are opened one after the other, since each keeps files open and uses memory.
         for entry in store.manifest.earlier {
             let opened = try store.open(entry)
             for finding in opened.findings { add(finding) }
             guard let checkpoint = opened.checkpoint else {
-                checkpointNames = nil
+                areNamesKnown = false
                 continue
             }
             total += checkpoint.byteCount
-            checkpointNames?.formUnion(checkpoint.files.map { StoreFiles.checkpointName($0.entry.id) })
+            names.formUnion(checkpoint.files.map { StoreFiles.checkpointName($0.entry.id) })
         }
+        files += names.count
+        checkpointNames = areNamesKnown ? names : nil
         bytesRead = total
         var checkpointCounts: ObjectCounts.CheckpointCounts?
         // What can't be read of the checkpoint is reported below.
