@@ -43,22 +43,22 @@ extension RealmCollection {
     // MARK: Aggregates
 
     /// The smallest value of a property; nil if there are no values. Stops the program if the elements are not objects,
-    /// and for the reasons of Firn's own `min`.
+    /// unless the property is `self`, and for the reasons of Firn's own `min`.
     @_disfavoredOverload
     public func min<V: MinMaxType>(ofProperty property: String) -> V? { minByName(property) }
 
     /// The largest value of a property; nil if there are no values. Stops the program if the elements are not objects,
-    /// and for the reasons of Firn's own `max`.
+    /// unless the property is `self`, and for the reasons of Firn's own `max`.
     @_disfavoredOverload
     public func max<V: MinMaxType>(ofProperty property: String) -> V? { maxByName(property) }
 
-    /// The sum of a property; 0 if there are no values. Stops the program if the elements are not objects, and for the
-    /// reasons of Firn's own `sum`.
+    /// The sum of a property; 0 if there are no values. Stops the program if the elements are not objects,
+    /// unless the property is `self`, and for the reasons of Firn's own `sum`.
     @_disfavoredOverload
     public func sum<V: AddableType>(ofProperty property: String) -> V { sumByName(property) }
 
-    /// The average of a property; nil if there are no values. Stops the program if the elements are not objects, and
-    /// for the reasons of Firn's own `average`.
+    /// The average of a property; nil if there are no values. Stops the program if the elements are not objects,
+    /// unless the property is `self`, and for the reasons of Firn's own `average`.
     @_disfavoredOverload
     public func average<V: AddableType>(ofProperty property: String) -> V? { averageByName(property) }
 

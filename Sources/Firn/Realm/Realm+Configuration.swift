@@ -296,8 +296,8 @@ extension Realm {
             #endif
         }
 
-        /// The store, the schema version, and the settings that differ from the defaults, as text for people. An encryption
-        /// key and closures are named, but not shown.
+        /// The store, the schema version, and the settings that differ from the defaults, as text for people. An
+        /// encryption key and closures are named, but not shown.
         public var description: String {
             var parts: [String] = []
             if let fileURL { parts.append("fileURL: \(fileURL.path)") }

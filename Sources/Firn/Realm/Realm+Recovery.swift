@@ -9,8 +9,8 @@ extension Realm {
             case created
             /// The log was intact.
             case clean
-            /// The log ended in a commit that was never acknowledged as durable. Its remains were cut off. A realm that was
-            /// opened read-only leaves them in the file, and does not read them.
+            /// The log ended in a commit that was never acknowledged as durable. Its remains were cut off. A read-only
+            /// realm leaves them in the file, and does not read them.
             case tornTail
         }
 

@@ -2,8 +2,8 @@ import FirnCore
 
 /// Collects values for count, min, max, sum and average.
 ///
-/// * Nulls are skipped. In mixed columns, min and max also skip what is neither a number nor a date, and sum and average
-///   what is not a number.
+/// * Nulls are skipped. In mixed columns, min and max also skip values that are neither numbers nor dates. Sum and
+///   average skip values that are no numbers.
 /// * **Ints** are added exactly, in 128 bits. A sum that does not fit an Int64 saturates: it becomes the nearest Int64.
 ///   The average is taken from the exact sum. Nothing traps or wraps.
 /// * **Floats** are added as doubles, so their sum is a double. Sums of doubles follow IEEE 754, NaN included. The
