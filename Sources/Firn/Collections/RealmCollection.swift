@@ -213,8 +213,8 @@ extension RealmCollection where Element: _QueriedObject {
     ///
     /// They stop the program if the property is unknown, or is of a type without such an aggregate. Numbers have all
     /// four, and dates have `min` and `max`. They also stop it on the wrong thread. If the realm was invalidated after
-    /// the collection was made, there are no values. Mixed values that the aggregate does not take are passed over. In an
-    /// unmanaged collection, the objects are read one by one, so without objects any name is taken.
+    /// the collection was made, there are no values. Mixed values that the aggregate does not take are passed over. In
+    /// an unmanaged collection, the objects are read one by one, so without objects any name is taken.
     ///
     /// - Returns: nil also if `V` is of another kind, for example `Int` for a date. A number that `V` can't represent
     ///   is truncated (2.7 to 2), or becomes the nearest number of `V`.
