@@ -10,11 +10,11 @@
     // MARK: Collections
 
     extension RealmCollection {
-        /// Publishes the collection itself: once, and after each write that changes it.
+        /// Publishes the collection itself: at the start, and after each write that changes it.
         public var collectionPublisher: RealmPublishers.Observation<Self, any Error> { collectionPublisher() }
 
-        /// Publishes the collection itself: once, and after each write that changes it. Modifications count only at the
-        /// given key paths; nil means all key paths.
+        /// Publishes the collection itself: at the start, and after each write that changes it. Modifications count
+        /// only at the given key paths; nil means all key paths.
         public func collectionPublisher(
             keyPaths: [String]? = nil
         ) -> RealmPublishers.Observation<Self, any Error> {
@@ -45,11 +45,11 @@
     }
 
     extension RealmKeyedCollection {
-        /// Publishes the map itself: once, and after each write that changes it.
+        /// Publishes the map itself: at the start, and after each write that changes it.
         public var collectionPublisher: RealmPublishers.Observation<Self, any Error> { collectionPublisher() }
 
-        /// Publishes the map itself: once, and after each write that changes it. Modifications of objects count only at
-        /// the given key paths; nil means all key paths.
+        /// Publishes the map itself: at the start, and after each write that changes it. Modifications of objects count
+        /// only at the given key paths; nil means all key paths.
         public func collectionPublisher(
             keyPaths: [String]? = nil
         ) -> RealmPublishers.Observation<Self, any Error> {
@@ -78,7 +78,7 @@
     }
 
     extension SectionedResults {
-        /// Publishes the sections: once, and after each write that changes them.
+        /// Publishes the sections: at the start, and after each write that changes them.
         public var collectionPublisher: RealmPublishers.Observation<SectionedResults, any Error> {
             RealmPublishers.Observation { queue, send in self.observe(on: queue) { send($0.collection) } }
         }
@@ -90,7 +90,7 @@
     }
 
     extension ResultsSection {
-        /// Publishes the section: once, and after each write that changes it.
+        /// Publishes the section: at the start, and after each write that changes it.
         public var collectionPublisher: RealmPublishers.Observation<ResultsSection, any Error> {
             RealmPublishers.Observation { queue, send in self.observe(on: queue) { send($0.collection) } }
         }
@@ -132,8 +132,8 @@
 
     // MARK: Objects
 
-    /// Publishes an object: at once, except with `subscribe(on:)`, and after each write that changes the object. Ends
-    /// when the object is deleted.
+    /// Publishes an object after each write that changes the object, and at the start; with `subscribe(on:)`, nothing
+    /// is published at the start. Ends when the object is deleted.
     ///
     /// - Parameters:
     ///   - object: a managed object.
@@ -153,7 +153,8 @@
         }
     }
 
-    /// Publishes a collection: once, and after each write that changes it. The same as its `collectionPublisher`.
+    /// Publishes a collection: at the start, and after each write that changes it. The same as its
+    /// `collectionPublisher`.
     public func valuePublisher<T: RealmCollection>(
         _ collection: T, keyPaths: [String]? = nil
     ) -> RealmPublishers.Observation<T, any Error> { collection.collectionPublisher(keyPaths: keyPaths) }

@@ -27,9 +27,9 @@
         /// ```
         ///
         /// Values are kept until the subscriber demands them, so a subscriber with a limited demand receives every
-        /// change. By then, a live value shows the present data. To hand changes over to another thread, freeze them
-        /// first (`freeze()`), or hand over references (`threadSafeReference()`). Or observe on the other queue from
-        /// the start (`subscribe(on:)`).
+        /// change. A live value that is delivered late shows the present data. To hand changes over to another thread,
+        /// freeze them first (`freeze()`), or hand over references (`threadSafeReference()`). Or observe on the other
+        /// queue from the start (`subscribe(on:)`).
         public struct Observation<Output, Failure: Error>: Publisher {
             private let observe: (DispatchQueue?, @escaping (Output?) -> Void) -> NotificationToken?
             private var queue: DispatchQueue?
@@ -116,8 +116,8 @@
 
     /// A subscriber, its demand, and the values that wait for more demand.
     ///
-    /// No lock is held while the subscriber is called. The observer's thread calls it, and threads that add demand;
-    /// only one at a time.
+    /// No lock is held while the subscriber is called. It is called by the observer's thread and by threads that add
+    /// demand, by one at a time.
     final class ObserverSubscription<S: Subscriber>: Subscription {
         private struct State {
             /// Nil after the end.

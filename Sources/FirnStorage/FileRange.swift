@@ -46,7 +46,8 @@ package enum FileRange {
         }
     }
 
-    /// Checks that a mapping lies within the file, because access to memory beyond a file's end kills the process.
+    /// Checks that a mapping begins at a multiple of the alignment, is not empty and lies within the file. Access to
+    /// memory beyond a file's end kills the process.
     package static func check(mapping range: Range<Int>, size: Int, _ path: @autoclosure () -> String)
         throws(StorageError)
     {

@@ -133,7 +133,7 @@ public final class Condition: @unchecked Sendable {
     }
 
     /// Waits for a signal, at most until `deadline`, in nanoseconds of `SystemClock.monotonic()`. False if the deadline
-    /// has passed.
+    /// has passed; true may also come without a signal.
     public func wait(_ lock: Lock, until deadline: Int64) -> Bool {
         #if DEBUG
             lock.willWait()

@@ -28,8 +28,8 @@ public enum TypeMetadata {
         let body: (UnsafeRawPointer) -> Void
     }
 
-    /// Each entry is an offset from its own address to a descriptor. If the lowest two bits are 1, the offset leads to
-    /// a pointer to the descriptor.
+    /// Each entry is an offset from its own address to a descriptor. The lowest two bits are not part of
+    /// the offset: if they are 01, it leads to a pointer to the descriptor.
     private static func walk(_ start: UnsafeRawPointer, length: Int, _ body: (UnsafeRawPointer) -> Void) {
         var entry = start
         let end = start + (length & ~3)

@@ -27,7 +27,7 @@ extension EmbeddedObject {
 }
 
 extension ObjectBase {
-    /// The values of these properties, by name. As in Foundation, nil becomes `NSNull`.
+    /// The values of the properties with these names, by name. As in Foundation, nil becomes `NSNull`.
     ///
     /// ```swift
     /// let row = dog.dictionaryWithValues(forKeys: ["name", "age"])
@@ -38,8 +38,8 @@ extension ObjectBase {
         Dictionary(keys.map { ($0, self[$0] ?? NSNull()) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Sets these properties; `NSNull` becomes nil. Stops the program if the class has no property of one of the names,
-    /// or if a value doesn't fit.
+    /// Sets the properties that the keys name; `NSNull` becomes nil. Stops the program if the class has no property of
+    /// one of the names, or if a value doesn't fit.
     public func setValuesForKeys(_ keyedValues: [String: Any]) {
         for (key, value) in keyedValues { self[key] = value is NSNull ? nil : value }
     }

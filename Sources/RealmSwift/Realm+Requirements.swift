@@ -80,7 +80,7 @@ extension Realm {
     @_disfavoredOverload
     public func thaw<T: ObjectBase>(_ object: T) -> T? { thaw(object, file: throughProtocol, line: 0) }
 
-    /// `freeze(_:file:line:)` of a collection without `file` and `line`, so that it can satisfy a protocol's
+    /// `freeze(_:file:line:)` of a collection, without `file` and `line`, so that it can satisfy a protocol's
     /// requirement.
     @_disfavoredOverload
     public func freeze<Collection: RealmCollection>(_ collection: Collection) -> Collection {

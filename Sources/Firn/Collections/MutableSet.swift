@@ -105,7 +105,7 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
     // MARK: Inserting and removing
 
     /// Inserts an element, unless the set has it. Stops the program outside a write transaction if the set is managed.
-    /// O(log n) if managed, else O(1).
+    /// O(log n) if managed, else O(1); O(n) for a managed object, if the unmanaged set was given unmanaged ones.
     public func insert(_ element: Element) {
         guard location != nil else {
             if !hasUnmanaged(element) { append(element) }
@@ -116,7 +116,7 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
     }
 
     /// Inserts the elements of a sequence that the set does not have. The sequence may be this very set. Stops the
-    /// program outside a write transaction if the set is managed. O(log n) for each element if managed, else O(1).
+    /// program outside a write transaction if the set is managed. Each element costs as much as with `insert(_:)`.
     public func insert<S: Sequence>(objectsIn objects: S) where S.Element == Element {
         // Computing the elements may change this set or end the transaction, so they are copied first.
         let objects = Array(objects)

@@ -55,8 +55,8 @@ public struct ChangeSequence<Change>: AsyncSequence {
 @available(*, unavailable, message: "changes belong to the realm's actor; iterate over them there")
 extension ChangeSequence: Sendable {}
 
-/// An observer whose changes are pulled by a task. The realm does not call it: if a change may be due, the realm wakes
-/// the waiting task, and the task pulls the change.
+/// An observer whose changes a task awaits. If a change of data may be due, the realm only wakes the waiting task,
+/// which pulls the change. A notification of a realm itself is stored when the realm calls; only the last one is kept.
 final class AwaitedChanges<Change> {
     private let token = NotificationToken()
     private let waiter = Waiter()

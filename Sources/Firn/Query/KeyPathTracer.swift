@@ -229,7 +229,8 @@ private func otherCase<E: PersistableEnum>(_: E.Type, _ initial: Any?) -> Any? {
     E.allCases.first { !(E._any($0) as? AnyHashable == initial as? AnyHashable) }
 }
 
-/// The type that an optional type wraps, or the type itself if it is not optional. A path through a link is optional.
+/// The type that an optional type wraps, or the type itself if it is not optional. A Swift key path through a link to
+/// one object has an optional type, even if the property at its end has not.
 func wrappedType(_ type: Any.Type) -> Any.Type {
     func wrapped<Optional: _OptionalProtocol>(_: Optional.Type) -> Any.Type { Optional.Wrapped.self }
     guard let optional = type as? any _OptionalProtocol.Type else { return type }

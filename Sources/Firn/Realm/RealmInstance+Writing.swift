@@ -116,7 +116,7 @@ extension _RealmInstance {
         if case .undone(let version?) = outcome, !isAsync { waitUntilPublished(version) }
         let callSite = pin?.callSite ?? openedAt
         // From here only the realm holds the version that the transaction began from, unless there is an observer. So
-        // its pin can be moved.
+        // the realm's pin can be moved, instead of making another one.
         running = nil
         core.pointee.stamp = FIRN_STAMP_READ_ONLY
         showNewest(at: callSite)

@@ -3,15 +3,15 @@ import CFirn
 /// Damage that is met deep inside an operation that throws.
 ///
 /// Trees are read and changed by code that can't throw: a throw at each step would cost every reader, for something
-/// that hardly ever happens. So each operation that throws (opening, replay, following, a write transaction, a
-/// compaction, `Store.verify`) enters a **record** on its thread. When a node can't be read, that is noted in the
-/// record. The reader gets a **stand-in**, an empty node of the same kind and shape (`StandIns`), and the work
-/// continues with it. The code that entered the record looks at it before anything becomes visible. If damage was
-/// noted, it drops what was done, and throws. A getter enters no record: there the program stops after
-/// `StoreOptions.onDamage`.
+/// that hardly ever happens. So each operation that throws (for example opening, replay, following, a write
+/// transaction, a compaction, a copy, `Store.verify`) enters a **record** on its thread. When a node can't be read,
+/// that is noted in the record. The reader gets a **stand-in**, a node of the same kind and shape whose rows are blank
+/// (`StandIns`), and the work continues with it. The code that entered the record looks at it before anything becomes
+/// visible. If damage was noted, it drops what was done, and throws. A getter enters no record: there the program stops
+/// after `StoreOptions.onDamage`.
 ///
 /// **Nothing that comes from a stand-in outlives the work, or leaves it**. Once damage is noted in a record, what the
-/// thread decodes is not cached (`ChunkEncoding`). From then on, a transaction shows its state to nobody but itself
+/// thread decodes is not cached (`ScratchNode`). From then on, a transaction shows its state to nobody but itself
 /// (`WriteTransaction.snapshot`).
 struct DamageRecord {
     typealias Pointer = UnsafeMutablePointer<DamageRecord>

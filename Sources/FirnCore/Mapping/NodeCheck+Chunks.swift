@@ -277,7 +277,7 @@ extension NodeCheck {
         return offset == end ? count : nil
     }
 
-    /// Checks the part of an element (a map's key, or a value) that begins at `start`. Returns its end; nil if it is
+    /// Checks an element's value, or the key of a map's element, that begins at `start`. Returns its end; nil if it is
     /// invalid.
     private mutating func part(
         at start: Int, before end: Int, _ layout: ElementLayout, _ cells: CellClass, isKey: Bool

@@ -220,8 +220,8 @@ struct NodeCheck {
             "an inner node counts \(total) entries, where \(claim.count ?? 0) were expected")
     }
 
-    /// Returns the most entries below a node of a level if each leaf has at most `leaf` entries. The result always fits
-    /// in a claim.
+    /// Returns the most entries below a node of a level if each leaf has at most `leaf` entries, which is about 2^10.
+    /// The result is at most about 2^46, so that it fits in a claim.
     private static func most(_ leaf: Int, level: Int) -> Int { leaf << min(6 * level, 46 - 10) }
 
     private mutating func rowInner(_ table: Int) throws(Damage) {

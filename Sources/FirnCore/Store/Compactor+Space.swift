@@ -83,8 +83,8 @@ extension Compactor {
         }
     }
 
-    /// Returns how many bytes a checkpoint may take. Takes the reserve if the checkpoint is sure to fit with it, but
-    /// not without it.
+    /// Returns how many bytes a checkpoint may take. Frees the reserve if the checkpoint is sure to fit with it, but
+    /// not without it. If the checkpoint only may fit, the reserve stays.
     ///
     /// - Throws: `.diskFull` if it can't fit. Nothing has changed then.
     func makeRoom(_ log: Log) throws(StoreError) -> Int {

@@ -26,7 +26,7 @@ extension Store {
     }
 
     /// Pins a version by its number, and shows it in the current schema. O(active versions) if the version is active.
-    /// Otherwise the commits before it are replayed, from the nearest version that is available.
+    /// Otherwise the commits up to it are replayed, from the nearest version that is available.
     ///
     /// - Throws: `.versionNotYet`, `.versionNotRetained`, `.closed`; an error of reading the log.
     package func version(_ number: UInt64) throws(StoreError) -> PastVersion {

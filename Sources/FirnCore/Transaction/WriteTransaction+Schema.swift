@@ -265,8 +265,9 @@ struct LeafChange {
     let oldCount: Int
     /// Columns that keep their values in the new layout; a null becomes 0 or empty where nulls are no longer allowed.
     let converted: ColumnSet
-    /// The converted columns that may hold nulls, but have blank values from an earlier change of this transaction. The
-    /// log has only the last schema, in which a blank value is null, so the log needs their values.
+    /// The converted columns that are nullable again, after this transaction made them required or added them as
+    /// required. Their cells hold 0 or empty values since then. A replay knows only the last schema, and would read
+    /// null there. So these cells are marked, and logged.
     let marked: ColumnSet
     /// Columns of collections that are emptied.
     let emptied: ColumnSet

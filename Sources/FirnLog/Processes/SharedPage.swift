@@ -356,7 +356,8 @@ final class SharedPage: @unchecked Sendable {
         if sleeping.load() != 0, sleeping.exchange(0) != 0 { wakeAll() }
     }
     func setFailure(durable: UInt64) { store(durable &+ 1, 72) }
-    /// Records that the sync of the manifest's name failed, unless another failure is recorded. Called during recovery.
+    /// Records that the sync failed that makes the manifest's new name durable, unless another failure is recorded.
+    /// Called during recovery.
     func setUnsyncedName() { if !hasFailed { store(Self.unsyncedName, 72) } }
     func setGeneration(_ generation: UInt64) { store(generation, 88) }
 }

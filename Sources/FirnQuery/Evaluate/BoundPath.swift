@@ -68,7 +68,7 @@ struct BoundPath: Sendable {
 }
 
 extension BoundPath {
-    /// Calls `body` with each value that the path leads to from a row, until it returns false.
+    /// Calls `body` with each value that the path leads to from a row, until `body` returns false.
     ///
     /// A to-one path has exactly one value, which is null behind a nil link.
     @discardableResult

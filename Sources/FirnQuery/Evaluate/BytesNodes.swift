@@ -1,7 +1,8 @@
 import CFirn
 import FirnCore
 
-/// Tests whether a string or data column's bytes relate to a constant. Makes one kernel call per leaf and no String.
+/// Tests whether a string or data column's bytes equal a constant, begin or end with it, contain it, or are ordered
+/// before or behind it. Calls one kernel per leaf, and allocates no `String`.
 struct BytesNode: QueryNode {
     let column: Int
     let name: String

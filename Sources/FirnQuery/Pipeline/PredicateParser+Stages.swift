@@ -1,11 +1,12 @@
 import FirnCore
 
-/// The stages that may follow the condition in a query's text, any number of times and in any order. Each works on the
-/// result of the stage before:
+/// The stages that may follow the condition in a query's text, up to `Limits.queryStageCount` in any order. Each works
+/// on the result of the stage before:
 ///
 /// ```
 /// query       predicate { stage }
-/// stage       SORT ( path [ASC DESC] { , path [ASC DESC] } ) | DISTINCT ( path { , path } ) | LIMIT ( count )
+/// stage       SORT ( path [order] { , path [order] } ) | DISTINCT ( path { , path } ) | LIMIT ( count )
+/// order       ASC | ASCENDING | DESC | DESCENDING
 /// ```
 extension QueryPipeline {
     /// Parses a text such as `age > 3 SORT(name ASC, age DESC) DISTINCT(city) LIMIT(10)` into stages. The condition

@@ -45,7 +45,8 @@ extension QueryPipeline {
 extension ListCell {
     /// An aggregate over a collection's values; `.null` for min, max and average of no values.
     ///
-    /// The element type must support the aggregate: numbers support all, dates support min and max.
+    /// The element type must support the aggregate: numbers and mixed values support all, dates support min and max,
+    /// and all types support count.
     package func aggregate(_ aggregate: PropertyPath.Aggregate) -> Value {
         var accumulator = Accumulator(layout.type, for: aggregate)
         if aggregate == .count { return .int(Int64(count)) }

@@ -50,11 +50,11 @@ package indirect enum Predicate: Sendable, Hashable {
 
 /// Two operands and the relation between them.
 ///
-/// Null behaves as in Realm. A null fulfils `== null`, `<= null`, `>= null`, `!=` with anything else, IN with null
-/// among its values, and the text operators with null; it fulfils no other comparison. Every other value fulfils `!=
-/// null` and, with null as a constant, `> null` and `>= null`. A path through a nil link is null. Numbers of all types
-/// compare by value. A NaN (Float, Double) equals nothing and is neither below nor above anything. Strings compare as
-/// UTF-8 bytes. Without a quantifier, a path to a collection means ANY.
+/// Null behaves as in Realm. A null fulfils `== null`, `<= null`, `>= null`, and `!=` with anything else. It also
+/// fulfils IN with null among its values, and the text operators with null, but no other comparison. Every other value
+/// fulfils `!= null` and, with null as a constant, `> null` and `>= null`. A path through a nil link is null. Numbers
+/// of all types compare by value. A NaN (Float, Double) equals nothing and is neither below nor above anything. Strings
+/// compare as UTF-8 bytes. Without a quantifier, a path to a collection means ANY.
 package struct Comparison: Sendable, Hashable {
     package enum Operation: Sendable, Hashable, CaseIterable {
         case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual

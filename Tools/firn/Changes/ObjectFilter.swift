@@ -56,8 +56,8 @@ extension ObjectFilter {
 }
 
 extension OpenedStore {
-    /// The schema of the newest version: the last one in the log or, if that has none, the checkpoint's. Nil if the
-    /// store has none yet.
+    /// The schema of the newest version: the last one in the last segment, else the checkpoint's, else the last one in
+    /// older segments. Nil if the store has none yet, or none can be read.
     func newestSchema() throws -> DecodedSchema? {
         if let schema = try schemas(from: .max).last { return schema }
         if let schema = try openCheckpoint().checkpoint?.schema { return schema }

@@ -61,8 +61,8 @@ struct FrameHeader: Equatable {
         let flags = fields.u8(7)
         guard flags & ~3 == 0 else { throw Damage("the frame has unknown flags (\(flags))") }
         let offset = try fields.count(24, "the frame's offset", upTo: FormatNumbers.fileByteCount)
-        // Version and mark have no limit here, since they are compared with the log's own. The mark of a frame behind a
-        // break counts, whatever its value.
+        // Version and mark have no limit here, since the walk compares them with the version and the marks that it
+        // expects. The mark of a frame behind a break counts, whatever its value.
         let header = FrameHeader(
             kind: kind, isLast: flags & 1 != 0, isCompressed: flags & 2 != 0, storeHigh: fields.u64(8),
             epoch: fields.u32(16), segment: fields.u32(20), offset: UInt64(offset), version: fields.u64(32),

@@ -1,8 +1,8 @@
 import FirnBytes
 import FirnStorage
 
-/// Walks the log of a store frame by frame, in order, checks each frame, and decides by the rules of recovery whether a
-/// problem is damage.
+/// Walks the log of a store frame by frame, in order, and checks each frame. The rules of recovery decide whether a
+/// problem is damage:
 ///
 /// - A sealed segment was synced before the manifest called it sealed: any problem in it is damage.
 /// - In the last segment, B is the first offset without a good frame of the chain. Durable marks are in the headers of

@@ -55,7 +55,7 @@ extension Importer {
     }
 
     /// Sets the properties that waited for other objects, and leaves out links whose objects do not exist. Returns the
-    /// first of these links.
+    /// first of these links, nil if there are none. Skips properties of objects that were deleted meanwhile.
     ///
     /// - Parameter didSet: called after each property.
     func finish(_ didSet: () throws -> Void) throws -> MissingLink? {

@@ -72,7 +72,7 @@ final class Shell {
 
     // MARK: A terminal
 
-    /// Reads lines from the terminal until the person ends the shell.
+    /// Reads lines from the terminal and runs them, until the person ends the shell. Returns the exit status.
     ///
     /// - Parameter read: lets the person type a line, and returns it; nil if there are no more.
     func runInteractively(_ history: ShellHistory, _ read: (LineEditor) throws -> String?) throws -> Int32 {
