@@ -196,6 +196,7 @@ public class CollectionBase {
         _ = location.realm.writing(location.change)
         if isDynamic(Swift.type(of: element)) {
             let object = dynamicObject(in: element)
+            if let object, object.currentForm == nil { stopForDeleted() }
             if location.layout.type != .link || object?.held != nil {
                 let shown = object.map { $0.held ?? $0.shown(in: location) ?? HeldValue(.object($0)) }
                 return stored(shown ?? HeldValue(.none))
@@ -204,15 +205,18 @@ public class CollectionBase {
         if isDynamic(Swift.type(of: element)), let object = dynamicObject(in: element),
             let target = location.property.shape.target
         {
-            guard let form = object.currentForm(as: target) else {
-                stopProgram("can't \(location.change): the migration has deleted the object that is added.")
-            }
+            guard let form = object.currentForm(as: target) else { stopForDeleted() }
             if form.modelType != target, location.realm.binding(of: target, showing: form) == nil {
                 stopProgram("\(ValueFault(form, isNoTargetOf: target))")
             }
             if form !== object { return .link(location.realm.linkKey(of: form, as: target)) }
         }
         return element._element(for: location.realm)
+    }
+
+    /// Stops the program: the element is an old object, whose new form a migration has deleted.
+    private func stopForDeleted() -> Never {
+        stopProgram("can't \(location!.change): the migration has deleted the object that is added.")
     }
 
     /// Runs `body` on the managed collection in the realm's transaction. Does nothing if the transaction has met

@@ -70,6 +70,7 @@ extension RealmCollection where Element: _QueriedObject {
     ///
     /// O(log n) for all objects of a class, else O(n). A query that is due is evaluated first. Stops the program if the
     /// object belongs to another realm than the collection; a frozen realm and a live realm are different realms.
+    /// Elements of a dynamic collection of values are compared by their values instead.
     public func index(of object: Element) -> Int? {
         if realm == nil { return firstIndex { $0._root.isSameObject(as: object._root) } }
         // Dynamic elements of a collection of values are compared by the values that they show.

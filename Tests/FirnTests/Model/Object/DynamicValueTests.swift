@@ -137,4 +137,33 @@ private class Unlisted: Object {
         }
         #expect(Array(narrow.intSet) == [1])
     }
+
+    /// It became nil in a collection of mixed values.
+    @Test func anOldObjectThatAMigrationHasDeletedIsNotAdded() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let folder = TemporaryFolder()
+            var configuration = Realm.Configuration(
+                fileURL: URL(filePath: folder.path + "/n.firn"), objectTypes: [Narrow.self, Dog.self, Person.self])
+            do {
+                let realm = try Realm(configuration: configuration)
+                try realm.write {
+                    realm.add(Narrow())
+                    realm.add(Dog(1, "Rex"))
+                }
+            }
+            configuration.schemaVersion = 1
+            configuration.migrationBlock = { migration, _ in
+                nonisolated(unsafe) var deleted: MigrationObject?
+                migration.enumerateObjects(ofType: "Dog") { old, new in
+                    deleted = old
+                    migration.delete(new!)
+                }
+                migration.enumerateObjects(ofType: "Narrow") { _, new in
+                    new!.dynamicList("mixed").append(deleted!)
+                }
+            }
+            _ = try Realm(configuration: configuration)
+        }
+        expectMessage(result, "the migration has deleted the object that is added")
+    }
 }
