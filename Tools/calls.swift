@@ -1,7 +1,7 @@
 // Prints what is wrong with calls and functions of Swift files: `Tools/check labels` and `Tools/check stops` run it.
 //
-//   swift Tools/calls.swift labels FOLDER...    functions that take three or more arguments without a label
-//   swift Tools/calls.swift stops FOLDER...     what stops the program without a message that begins with "Firn: "
+//     swift Tools/calls.swift labels FOLDER...    functions that take three or more arguments without a label
+//     swift Tools/calls.swift stops FOLDER...     what stops the program without a message that begins with "Firn: "
 //
 // An operator between two sides may stand without labels, as in `compare(a, .less, b)`: the middle argument's name is
 // `operation`, `symbol` or `word`. An `assert` may stand without a message.

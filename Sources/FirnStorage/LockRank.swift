@@ -20,8 +20,8 @@ import CFirn
 ///   block and `onDamage`). It runs with no other right.
 /// - **Locks** (`Lock`, `Guarded`, `GlobalLock`) guard a few fields for a few instructions. While a thread holds one,
 ///   it does not wait, take a right, fork, call user code, or make a system call that may block (`expectNone`). Most of
-///   them are innermost: no lock is taken while one is held. A guarded value that may hold closures of the application
-///   is moved out under the lock and released after it, because a `deinit` is user code too.
+///   them are innermost: no lock is taken while one is held. A guarded value may hold closures of the application,
+///   whose `deinit` is user code too. So it is moved out under the lock and released after it.
 ///
 /// Some system calls are made under locks nevertheless. None of them waits for another thread or process:
 /// - `CheckpointMapping` reads pieces of 64 KiB under `.mapping` if files are not mapped (`readsByMapping` is false, or

@@ -18,8 +18,8 @@ import CFirn
 /// the line of Firn that noticed the mistake. This happens:
 /// - in a program without debug information or frame pointers;
 /// - on platforms without Swift's `Runtime` module;
-/// - if the compiler gave the caller's code no line, as at the head of a loop or for `dog.age += 1` (the message then
-///   ends with the calling function);
+/// - if the compiler gave the caller's code no line, as at the head of a loop or for `dog.age += 1`. The message then
+///   ends with the calling function;
 /// - if Swift's own backtraces are turned off (`SWIFT_BACKTRACE=enable=no`).
 ///
 /// In a large program, finding the line takes about a second and 100 MB. So the message is first written to standard

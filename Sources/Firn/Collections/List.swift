@@ -33,8 +33,8 @@ public import Foundation
 /// - reading or changing a managed list after its object was deleted (see `isInvalidated`);
 /// - using a managed list on another thread. The realm of a queue or actor notices that only when the list is changed,
 ///   or when the list's object has to be found again;
-/// - adding to a managed list an object that belongs to another realm, is frozen or deleted, or is an instance of a
-///   subclass of `Element`;
+/// - adding to a managed list an object of another realm, a frozen or deleted one, or an instance of a subclass of
+///   `Element`;
 /// - adding to a managed list an unmanaged object that `Realm.add(_:update:)` refuses, for example because its primary
 ///   key exists;
 /// - adding a string or data of more than 16 MiB to a managed list, or making a list longer than 2^31 elements.

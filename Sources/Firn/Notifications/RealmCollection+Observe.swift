@@ -31,8 +31,8 @@ extension RealmCollection {
     /// - for filters, sorts and at most one `distinct` of all objects of a class: O(log² n) for each object that a
     ///   change concerns. A change also concerns objects along a link that a condition follows. If it concerns more
     ///   than 64 objects and more than a sixteenth of the class, the query is run again;
-    /// - for backlinks, a second `distinct`, a limit, and a query of a list or of values: the query is run again and
-    ///   the results are compared, O(n), whichever class the writes concern.
+    /// - for backlinks, a second `distinct`, a limit, and a query of a list or of values: O(n), whichever class the
+    ///   writes concern. The query is run again, and the results are compared.
     ///
     /// For a query, the keys of all elements are kept, about 8 to 24 bytes for each. The collection that the block gets
     /// shares them, so reading it does not run the query.

@@ -14,8 +14,8 @@ extension URL {
     /// `storePath`, if the URL names a folder on this machine.
     ///
     /// - Parameter what: what the URL names, for the message.
-    /// - Throws: `.invalidInput` if the URL is no file URL, names a file of another machine, or contains a NUL, at
-    ///   which the system would cut it off.
+    /// - Throws: `.invalidInput` if the URL is no file URL, names a file of another machine, or contains a NUL. The
+    ///   system would cut it off there.
     func checkedStorePath(of what: String) throws -> String {
         // Programs write `URL(string: "/path")` where they mean `URL(fileURLWithPath: "/path")`.
         guard isFileURL || scheme == nil && path.hasPrefix("/") else {

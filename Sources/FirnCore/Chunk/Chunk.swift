@@ -17,8 +17,8 @@ import CFirn
 ///                                             (for these two the heap holds the node's reference, u64)
 /// ```
 ///
-/// * `form` and `width` are those of the column; `capacity` is the number of rows that there is room for; a variable
-///   chunk's `count` is the used length of the heap.
+/// * `form` and `width` are the column's. `capacity` is the number of rows that there is room for. A variable chunk's
+///   `count` is the used length of the heap.
 /// * A **mark** says that the running transaction assigned the row's value, whether or not the value differs. A copy
 ///   of an older transaction's chunk starts without marks. Once committed, the marks of a chunk mean nothing.
 /// * Rows after the leaf's count do not exist for readers: a version reads only the rows that its own leaf counts. So

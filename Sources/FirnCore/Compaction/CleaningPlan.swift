@@ -38,10 +38,13 @@ final class CleaningPlan {
     @inline(__always)
     func moves(_ address: UInt) -> Bool { moving.contains(Int(address - base) / OnDiskNode.unit) }
 
-    /// - Parameters: - holes: the holes that the checkpoint will list. - byteCount: takes the number of bytes of dead
-    ///   nodes outside of holes. Returns how many of these bytes must lie in the parts that are cleared. - fileCount:
-    ///   how many files may keep live nodes; nil for all. - room: how many bytes may move. - thread: the compactor's
-    ///   thread. The initializer throws if the thread is to stop.
+    /// - Parameters:
+    ///   - holes: the holes that the checkpoint will list.
+    ///   - byteCount: takes the number of bytes of dead nodes outside of holes. Returns how many of these bytes must
+    ///     lie in the parts that are cleared.
+    ///   - fileCount: how many files may keep live nodes; nil for all.
+    ///   - room: how many bytes may move.
+    ///   - thread: the compactor's thread. The initializer throws if the thread is to end.
     init(
         _ snapshot: Snapshot, in mapping: CheckpointMapping, besides holes: [Range<Int>],
         clearing byteCount: (Int) -> Int,

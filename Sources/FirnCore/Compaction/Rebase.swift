@@ -7,8 +7,8 @@ import FirnLog
 ///    after P, or is one of P's: history is linear, so there is no third possibility.
 /// 2. `catchUp` copies, from a pinned version, the nodes that were made since P (or since the last call), with their
 ///    references forwarded. It runs beside the writer and is repeated until little is left.
-/// 3. `finish` copies once more, from the tip, under the write lock, and makes the copy the new tip: the number, the
-///    content and the time stay, the stamp is new. The lock is held only as long as it takes to copy what was written
+/// 3. `finish` copies once more, from the tip, under the write lock, and makes the copy the new tip. Number, content
+///    and time stay; the stamp is new. The lock is held only as long as it takes to copy what was written
 ///    during the last `catchUp`.
 /// 4. `release` records the nodes that the old tip reached on the heap as dead after it, bucketed by birth stamp. This
 ///    needs no lock, because nobody else writes to those nodes any more. `noteDead` records which nodes of the

@@ -17,8 +17,8 @@
 /// * All keys of a page begin with the same `form` bytes. A **head** is the four bytes after them. A search compares
 ///   heads, which lie close together, and reads a key only if the heads are equal.
 /// * Removed entries leave `garbage` behind, until free space is short and the page is rewritten.
-/// * An inner page's first separator is never read (everything below the second belongs to the first child), and the
-///   common prefix does not include it.
+/// * An inner page's first separator is never read, because everything below the second belongs to the first child.
+///   The common prefix does not include it.
 /// * Entries begin at multiples of 8. `width` is the level above the leaves, 0 in a leaf.
 struct SlottedPage {
     let node: Node

@@ -3,8 +3,8 @@ extension ListDifference {
     ///
     /// Finds the fewest deletions and insertions. Equal elements at both ends of the lists are left out first.
     ///
-    /// - If each element of the rest occurs once in each list, as in results, the elements that stay are the longest
-    ///   increasing sequence of old indices. O(n log n) time, whatever the number of edits.
+    /// - Each element of the rest may occur once in each list, as in results. Then the elements with the longest
+    ///   increasing sequence of old indices stay. O(n log n) time, whatever the number of edits.
     /// - Otherwise Myers' greedy algorithm is used. If it needs more than `maximumEdits` deletions and insertions, all
     ///   the rest is deleted and inserted. O(n + (n + d) · d) time for d edits, at worst O(n · `maximumEdits`), and 2
     ///   d² bytes.

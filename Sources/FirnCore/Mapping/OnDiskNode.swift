@@ -16,11 +16,12 @@ import FirnBytes
 ///   wrong offset.
 /// - The kind has `Node.onDiskBit` set.
 /// - A reference is the distance from the beginning of the mapping, with the lowest bit set.
-/// - A chunk has space for the rows of its leaf and no more. In place of its marks it has: where its reference table
-///   begins (u32, from the node's beginning, a multiple of 4), how many entries that table has (u32), and, if its form
-///   is one of `ChunkEncoding`, the fields of that encoding. The **reference table** (u32 each) says where in the chunk
-///   references lie, at any alignment.
-/// - A list's leaf has the number of entries of its reference table at byte 32 (u32); the table begins behind the
+/// - A chunk has space for the rows of its leaf and no more. In place of its marks it has two u32, which locate
+///   its **reference table**: the distance from the node's beginning (a multiple of 4), and the number of entries. The
+///   fields of an
+///   encoding follow, if the form is one of `ChunkEncoding`. The table (u32 each) says where in the chunk references
+///   lie, at any alignment.
+/// - A list's leaf has the number of entries of its reference table at byte 32 (u32). The table begins behind the
 ///   block, at a multiple of 4.
 enum OnDiskNode {
     static let unit = NodeLayout.diskUnit

@@ -13,10 +13,10 @@ import CFirn
 /// * `stamp` (u64) is the **birth stamp**: the number of the transaction that made the node. A transaction takes a
 ///   new stamp after each transaction snapshot and each flush. It edits in place the nodes that have its current
 ///   stamp, and copies all others. Stamp, first key and level identify a node forever.
-/// * `link` (u64) belongs to the node's owner: at first it is the index in the transaction's list of nodes that it
-///   made, later the next node on a dead list. No reader looks at it. In a checkpoint it is the node's checksum: see
-///   `OnDiskNode`. In a decoded node, the lower 48 bits are the address of the on-disk node. The bits above them are
-///   the length of that node in units of 32 bytes.
+/// * `link` (u64) belongs to the node's owner. At first it is the node's index in the list of nodes that the
+///   transaction made, later the next node on a dead list. No reader looks at it. In a checkpoint it is the node's
+///   checksum: see `OnDiskNode`. In a decoded node, the lower 48 bits are the address of the on-disk node. The bits
+///   above them are the length of that node in units of 32 bytes.
 /// * `width` (u16) is a chunk's bytes per value, or an inner node's level above the leaves.
 /// * `count` and `capacity` (u32) depend on the kind; `bytes` (u32) is the length of the complete node.
 ///

@@ -178,8 +178,8 @@ extension Store {
     /// Returns what the retained versions need when a checkpoint of the newest version is published.
     ///
     /// - `after`: the log after this version must stay. It is the newest base that is not after any retained version.
-    /// - `kept`: the listed checkpoints that must stay: that base and checkpoints after it, so many that about
-    ///   `StoreOptions.historyCheckpointByteCount` bytes of the log are between two.
+    /// - `kept`: the listed checkpoints that must stay: that base, and enough checkpoints after it. Between two of them
+    ///   are about `StoreOptions.historyCheckpointByteCount` bytes of the log.
     func neededByHistory(_ log: Log) throws(StoreError) -> (after: UInt64, kept: [Checkpoint]) {
         let past = try retainedPast(log)
         guard past.oldest < past.newest.version, let base = past.bases.last(where: { $0.version <= past.oldest }) else {

@@ -13,7 +13,7 @@ import Synchronization
 /// - A thread polls the lock for a while. Then it sleeps, in the order of arrival.
 /// - A release frees the lock and wakes the first sleeper. Until that one is awake, others that are awake may acquire
 ///   the lock.
-/// - A sleeper that wakes and finds the lock taken, although it arrived more than `overtakeLimit` ago, claims the
+/// - A sleeper may wake and find the lock taken, although it arrived more than `overtakeLimit` ago. Then it claims the
 ///   lock: it gets it next, before all others.
 ///
 /// So a waiter is overtaken for at most `overtakeLimit` and the time of one waking and one transaction. A callback

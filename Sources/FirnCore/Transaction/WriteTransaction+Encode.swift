@@ -48,8 +48,8 @@ extension WriteTransaction {
 
     /// Encodes everything that was not streamed before, and ends the commit.
     ///
-    /// - Parameter frees: set to whether the transaction may use the reserve, also if this throws. (The sink takes
-    ///   parts after a failure, too, so everything is encoded.)
+    /// - Parameter frees: set to whether the transaction may use the reserve, also if this throws. The sink takes parts
+    ///   after a failure, too, so everything is encoded.
     private func encode(
         _ deltas: Deltas, encoder: consuming ChangesetEncoder, sink: PartSink, behind streamed: StreamedInserts?,
         frees: inout Bool

@@ -11,8 +11,8 @@ extension Log {
     ///
     /// - Parameter beginning: the checkpoint's version and time, and the schema in force.
     /// - Parameter write: writes the checkpoint's nodes, and returns its `state`.
-    /// - Parameter replacesRemains: whether an empty folder is accepted at the path, and so is a folder with the
-    ///   remains of an interrupted creation or deletion.
+    /// - Parameter replacesRemains: whether a folder is accepted at the path that is empty, or has the remains of an
+    ///   interrupted creation or deletion.
     /// - Throws: `.foreignFolder` if anything exists at the path, except an interrupted copy and what `replacesRemains`
     ///   allows. `.locked` if another opener is making a store there. After an error, nothing of the copy is left,
     ///   unless its removal fails, too. Then an interrupted copy or the complete store is left.

@@ -6,8 +6,8 @@ extension Log {
 
     /// Begins the commit of `version`, which follows the last version written. At most one commit is begun at a time.
     ///
-    /// - Parameter mayUseReserve: true for a commit that removes more than it adds: if the disk is full, it may take
-    ///   the space of the reserve. After that, other commits fail with `.diskFull` until the reserve can be made again.
+    /// - Parameter mayUseReserve: true for a commit that removes more than it adds. On a full disk it may take the
+    ///   space of the reserve. After that, other commits fail with `.diskFull` until the reserve can be made again.
     package func beginCommit(version: UInt64, mayUseReserve: Bool = false) throws(LogError) -> CommitAppender {
         try CommitAppender(writing(), of: self, version: version, mayUseReserve: mayUseReserve)
     }

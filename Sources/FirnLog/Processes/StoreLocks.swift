@@ -107,8 +107,8 @@ struct StoreLocks: Sendable {
     /// - Parameters:
     ///   - isFirst: whether the bytes say that no other opener has the store open for writing.
     ///   - waitMilliseconds: how long a first opener may wait.
-    /// - Throws: `.replaced` if another opener has the store open for writing although `isFirst` is true, or if the
-    ///   lock file has lost its name meanwhile. `.locked` if the store is being deleted.
+    /// - Throws: `.replaced` if another opener has the store open for writing although `isFirst` is true. The same if
+    ///   the lock file has lost its name meanwhile. `.locked` if the store is being deleted.
     func lockFolder(isFirst: Bool, waitMilliseconds: Int = 0) throws(LogError) {
         if isFirst, try !tryLockFolder(exclusive: true, waitMilliseconds) {
             throw .replaced(

@@ -22,8 +22,8 @@ import FirnBytes
 ///
 /// * **integers**: row i is `base + i · step + number`, an i64 (integers and links). `nul` is 1 if a null flag of one
 ///   byte per row follows.
-/// * **text**: the one-byte lengths 0xFD, 0xFE, 0xFF stand for the two-byte lengths 0xFFFD, 0xFFFE, 0xFFFF, which mean
-///   the same as in a slot: a tree, a blob, null. The values follow each other without gaps, `heap` bytes in all. The
+/// * **text**: the one-byte lengths 0xFD, 0xFE, 0xFF stand for the two-byte lengths 0xFFFD, 0xFFFE, 0xFFFF. As in a
+///   slot, they mean a tree, a blob and null. The values follow each other without gaps, `heap` bytes in all. The
 ///   value of a tree or a blob is a reference, which the reference table lists.
 /// * **lz4**: only text without references, of columns without an index, whose values are 32 bytes or more on
 ///   average.
