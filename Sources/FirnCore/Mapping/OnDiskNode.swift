@@ -16,10 +16,10 @@ import FirnBytes
 ///   wrong offset.
 /// - The kind has `Node.onDiskBit` set.
 /// - A reference is the distance from the beginning of the mapping, with the lowest bit set.
-/// - A chunk has space for the rows of its leaf and no more. In place of its marks it has two u32: the
-///   distance of its **reference table** from the node's beginning, a multiple of 4, and that table's number of entries.
-///   The fields of an encoding follow, if the form is one of `ChunkEncoding`. The table (u32 each) says where in the
-///   chunk references lie, at any alignment.
+/// - A chunk has space for the rows of its leaf and no more. In place of its marks it has the distance of its
+///   **reference table** from the node's beginning (u32, a multiple of 4). The number of the table's entries follows
+///   (u32), and then the fields of an encoding, if the form is one of `ChunkEncoding`. The table (u32 each) says where
+///   in the chunk references lie, at any alignment.
 /// - A list's leaf has the number of entries of its reference table at byte 32 (u32). The table begins behind the
 ///   block, at a multiple of 4.
 enum OnDiskNode {

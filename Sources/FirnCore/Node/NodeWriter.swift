@@ -8,8 +8,8 @@ import FirnStorage
 /// * A node that is **made** here is entered in `made` (its `link` is its index there), so that a rollback can free
 ///   it.
 /// * A node that is **retired** here is freed at once if it is younger than the last held state: nobody else can see
-///   it. That state (`held`) is the base or a transaction snapshot. An older node goes on `dead`, the list of nodes that
-///   died since that state.
+///   it. That state (`held`) is the base or a transaction snapshot. An older node goes on `dead`, the list of nodes
+///   that died since that state.
 struct NodeWriter {
     struct State {
         /// The stamp that new nodes get.
