@@ -1,7 +1,7 @@
 /// Reads untrusted bytes from front to back.
 ///
-/// Whatever the bytes are, a read returns a value and moves on, or throws a `Damage` that says where and leaves the
-/// position as it was. No read traps, and none reads beyond the end.
+/// Whatever the bytes are, a read returns a value and moves on, or throws a `Damage` that says where. If it throws, the
+/// position stays as it was. No read traps, and none reads beyond the end.
 ///
 /// The reader does not own the memory, which must outlive the reader and every buffer that it returns. All
 /// fixed-width numbers are little-endian and need no alignment.

@@ -1,7 +1,8 @@
 /// Makes text safe for a terminal and for readers of messages.
 ///
-/// Text from a store, a file's name or a caller may contain characters that mislead a reader: they move the cursor,
-/// reverse the direction of the text after them, or are invisible. These are shown as escapes such as `\u{202E}`:
+/// Text from a store, a file's name or a caller may contain characters that mislead a reader. Such characters move the
+/// cursor, reverse the direction of the text after them, or are invisible. They are shown as escapes such as
+/// `\u{202E}`:
 /// - control characters;
 /// - line and paragraph separators;
 /// - format characters, bidirectional overrides among them;

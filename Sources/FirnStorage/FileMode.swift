@@ -1,7 +1,7 @@
 /// Who may read and write a file that Firn makes: the permission bits of the owner, the group and all others, as for
 /// `chmod`.
 ///
-/// A new file gets exactly these bits, whatever the process's umask: a wider mode was chosen on purpose, and nobody
+/// A new file gets exactly these bits, whatever the process's umask. A wider mode was chosen on purpose, and nobody
 /// gets more rights than were asked for.
 public struct FileMode: Sendable, Hashable {
     public let bits: UInt16

@@ -3,7 +3,7 @@ import CFirn
 /// An object that the whole process shares and never frees. It is made at its first use.
 ///
 /// A Swift `static let` is initialised under a lock. If the process forks while another thread holds that lock, the
-/// initialisation never ends in the child, which may want to open a store of its own. Here no thread waits: if two
+/// initialisation never ends in the child. The child may want to open a store of its own. Here no thread waits: if two
 /// threads make the object at the same time, the first to finish wins. Access costs a load, a comparison and a retain.
 enum SharedObject: Int32, CaseIterable {
     case systemClock

@@ -1,7 +1,7 @@
 import CFirn
 
-/// The number of forks between the first process that had Firn loaded and this one: 0 in the first process, and one
-/// more in each child than in its parent.
+/// The number of forks between the first process that had Firn loaded and this one. It is 0 in the first process, and
+/// one more in each child than in its parent.
 ///
 /// Code that opens a store remembers this number. If it has changed since, the locks, the threads and the writer's role
 /// have stayed with the parent.

@@ -124,8 +124,8 @@ package enum CallerLine {
         }
     }
 
-    /// Whether a mangled name belongs to a function of the program: it begins with a module that is neither Firn's nor
-    /// Swift's (Swift's ABI documentation, "Mangling").
+    /// Whether a mangled name belongs to a function of the program. Such a name is `main`, or begins with a module that
+    /// is neither Firn's nor Swift's (Swift's ABI documentation, "Mangling").
     static func isCallers(_ mangled: String) -> Bool {
         if mangled == "main" { return true }
         guard mangled.hasPrefix("$s") else { return false }

@@ -1,8 +1,8 @@
 /// An open folder. The names in its calls are single components; a call with any other name throws.
 ///
-/// The object refers to the same folder even if the folder is moved, another one takes its name, or a link on the way
-/// to it changes. It is closed when the last reference to it is released. No call follows a link. A forked child can't
-/// use it.
+/// The object refers to the same folder even if the folder is moved, another one takes its name, or a link on its path
+/// changes. It is closed when the last reference to it is released. No call follows a link. A forked child can't use
+/// it.
 public protocol StorageFolder: FileNames {
     /// The path under which the folder was opened, for messages. The folder may have been moved since.
     var path: String { get }

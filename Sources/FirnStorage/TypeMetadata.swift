@@ -2,9 +2,9 @@ import CFirn
 
 /// The Swift types that the program's images declare, as the linker listed them.
 ///
-/// They are all types that are not generic in the executable and in each loaded shared library, private and local types
-/// included, whether or not the image is stripped. Generic types are missing, because they do not exist before their
-/// first use, and so are the types of images whose file can't be read. A call costs about 0.3 ms.
+/// They are all types that are not generic, in the executable and in each loaded shared library. Private and local
+/// types are included, whether or not the image is stripped. Generic types are missing, because they do not exist
+/// before their first use, and so are the types of images whose file can't be read. A call costs about 0.3 ms.
 public enum TypeMetadata {
     /// Calls `body` with the address of each type's context descriptor.
     ///

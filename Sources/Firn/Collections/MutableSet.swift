@@ -24,7 +24,7 @@ import FirnStorage
 /// Managed objects are equal if they are the same object of the realm. Unmanaged objects are equal if they are the same
 /// instance.
 ///
-/// **Order.** The elements of a managed set are in the order of their values; objects are in the order in which they
+/// **Order.** The elements of a managed set are in the order of their values. Objects are in the order in which they
 /// were added to the realm. The elements of an unmanaged set are in the order in which they were inserted. The index of
 /// an element changes when others are inserted or removed.
 ///

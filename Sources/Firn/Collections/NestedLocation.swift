@@ -23,7 +23,7 @@ struct NestedLocation {
 
     func appending(_ step: Step) -> NestedLocation { NestedLocation(owner, steps + [step]) }
 
-    /// The value that the steps lead to, in the realm's current state; nil if the object is gone, or if the steps lead
+    /// The value that the steps lead to, in the realm's current state. Nil if the object is gone, or if the steps lead
     /// to no value. Stops the program on the wrong thread.
     private var found: Value? {
         let realm = owner.realm
@@ -73,7 +73,7 @@ struct NestedLocation {
     }
 
     /// Replaces the collection. Stops the program outside a write transaction, and if the collection is gone. Also
-    /// stops it if the collection has links to objects whose class the realm does not have: such links are shown as
+    /// stops it if the collection has links to objects whose class the realm does not have. Such links are shown as
     /// nil, so storing the collection again would lose them.
     func replace(with collection: AnyRealmValue) {
         let realm = owner.realm

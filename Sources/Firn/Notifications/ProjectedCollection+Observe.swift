@@ -2,9 +2,10 @@ public import Dispatch
 import FirnCore
 
 extension ProjectedCollection {
-    /// Calls `block` once with the collection, then after each write that changes it: inserts, deletes or moves
-    /// elements of the list, or changes their projected property. `RealmCollection.observe(keyPaths:on:_:file:line:)`
-    /// says when and where the block is called, what it costs, and what stops the program.
+    /// Calls `block` once with the collection, then after each write that changes it. Such a write inserts, deletes or
+    /// moves elements of the list, or changes their projected property.
+    /// `RealmCollection.observe(keyPaths:on:_:file:line:)` says when and where the block is called, what it costs, and
+    /// what stops the program.
     ///
     /// - Parameters:
     ///   - keyPaths: names of the elements' properties that matter, instead of the projected property. Nil or an empty

@@ -16,7 +16,7 @@ extension RealmCollection {
     /// ```
     ///
     /// **When and where.** The block is called on the realm's run loop, queue or actor, or on `queue`. The first call
-    /// comes at the next turn, or at the beginning of the realm's own next write, before its transaction; it never
+    /// comes at the next turn, or at the beginning of the realm's own next write, before its transaction. It never
     /// comes within this call. It includes writes by others that come before it. Later calls come at the next turn
     /// after the commit, or within `refresh()` or at the beginning of a write there, whichever is first. Several
     /// changes may be shown in one call. The block may write. If `autorefresh` is off, changes by others are shown once

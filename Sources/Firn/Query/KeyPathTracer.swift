@@ -196,7 +196,7 @@ public final class _KeyPathTracer {
     ///
     /// In the first run all properties keep theirs, because the application's code may stop the program for a value
     /// that it does not expect. In the second run, an observed key path is read with other values of Bool and enum
-    /// properties: the application expects each of their few values. A key path that must name a property is read with
+    /// properties. The application expects each of their few values. A key path that must name a property is read with
     /// values that no property has at first. This shows whether it returned the property's own value in the first run
     /// only by chance.
     private func probe(_ property: PropertyInfo, _ initial: Any?) -> Any? {

@@ -135,7 +135,7 @@ extension [PropertyInfo] {
 /// The key paths that have been traced. May be used on any thread.
 ///
 /// Key paths are identified by their addresses. Hashing or comparing a key path with arguments, such as those of a
-/// subscript, would run the application's code, which may query and so enter this cache again. A key path without
+/// subscript, would run the application's code. That code may query and so enter this cache again. A key path without
 /// arguments is made once for each expression in the program. A key path with arguments is made each time, so the
 /// number of entries has a limit.
 private struct KeyPathCache<Traced: Sendable> {

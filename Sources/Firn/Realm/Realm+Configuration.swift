@@ -89,10 +89,10 @@ extension Realm {
 
         /// The name of a realm in memory; nil for one on disk. Setting it clears `fileURL`.
         ///
-        /// Its data is gone when its last realm, object and observer is released. If that happens in a turn of a run
-        /// loop, a block of a queue (the main one included) or a job of an actor, the data stays until that turn, block
-        /// or job has ended. So `try! Realm()` in the next line has it. On the main thread the data stays also outside
-        /// of these, as in a suite of tests, until the next realm in memory is released.
+        /// Its data is gone when its last realm, object and observer is released. The release may happen in a turn of a
+        /// run loop, a block of a queue (the main one included) or an actor's job. Then the data stays until that turn,
+        /// block or job has ended. So `try! Realm()` in the next line has it. On the main thread the data stays also
+        /// outside of these, as in a suite of tests, until the next realm in memory is released.
         public var inMemoryIdentifier: String? {
             get { identifier }
             set {
@@ -134,7 +134,7 @@ extension Realm {
         /// in the block throws `.alreadyOpen`.
         ///
         /// The data that the block changes, or that the change of the schema rewrites, lies in memory until it is
-        /// committed, or in scratch files once it is large.
+        /// committed. Once it is large, it lies in scratch files instead.
         public var migrationBlock: MigrationBlock?
 
         /// Whether opening deletes a store that would have to be migrated, and creates it anew. A store would have to

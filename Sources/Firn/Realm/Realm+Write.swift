@@ -69,8 +69,8 @@ extension Realm {
     /// text of the error that `tryBeginWrite()` throws, and whenever `write` stops it.
     ///
     /// The transaction ends with the last reference to the realm: its changes are undone then, which is logged as a
-    /// warning. If the transaction is begun in a turn of a run loop, a block of a queue or a job of an actor, it keeps
-    /// the realm until that turn, block or job ends.
+    /// warning. A transaction begun in a turn of a run loop, a block of a queue or a job of an actor keeps the realm.
+    /// The realm is kept until that turn, block or job ends.
     public func beginWrite(file: StaticString = #fileID, line: UInt = #line) {
         do { try tryBeginWrite(file: file, line: line) } catch {
             stopProgram(

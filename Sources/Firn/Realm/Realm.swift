@@ -190,7 +190,7 @@ public struct Realm {
 
     /// Advances to the newest version: `refresh()`, for a store that other processes write to.
     ///
-    /// If another process has made a change that this one can't show, this throws, and the realm stays as it is;
+    /// If another process has made a change that this one can't show, this throws, and the realm stays as it is.
     /// `refresh()` ignores such a change. Costs what `refresh()` costs, and stops the program for the same reasons.
     ///
     /// - Returns: whether the realm shows a newer version now, or has shown none before.

@@ -128,9 +128,9 @@ extension _RealmInstance {
         if case .undone = outcome { observers.propertyTracker?.undone() }
     }
 
-    /// Lets the open transaction keep the realm alive until the current turn of the run loop, block of the queue or job
-    /// of the actor ends, if there is one. `try! Realm().beginWrite()` keeps no `Realm` value, and the program's next
-    /// line may well be `try! Realm().create(…)`. On Apple's platforms the autorelease pool keeps the realm for it.
+    /// Lets the open transaction keep the realm until the current turn of the run loop, block of the queue or job of
+    /// the actor ends. `try! Realm().beginWrite()` keeps no `Realm` value, and the program's next line may well be
+    /// `try! Realm().create(…)`. On Apple's platforms the autorelease pool keeps the realm for it.
     ///
     /// Outside of a turn, block or job, the transaction ends with the last reference to its realm. A pool's thread must
     /// not keep the write lock for ever, nor must a main thread that runs no run loop.

@@ -176,9 +176,9 @@ final class Scheduler: @unchecked Sendable {
         return OwnRunLoop.isRunning
     }
 
-    /// Whether the caller, who runs where the realm belongs, is in a turn of a run loop, a block of a queue (the main
-    /// one included) or a job of an actor. If not, something that is kept until a turn ends may be kept for ever, as on
-    /// the main thread of a program that never runs its run loop.
+    /// Whether the caller is in a turn of a run loop, a block of a queue (the main one included) or an actor's job. The
+    /// caller runs where the realm belongs. If the result is false, something that is kept until a turn ends may be
+    /// kept for ever. An example is the main thread of a program that never runs its run loop.
     var isInTurn: Bool {
         switch kind {
         // The main thread has the mark of the main queue also outside of that queue's blocks. Any other thread has it
@@ -208,9 +208,9 @@ final class Scheduler: @unchecked Sendable {
         return true
     }
 
-    /// Keeps an object until the current turn of the run loop, block of the queue or job of the actor ends, or else the
-    /// next one. A thread whose run loop does not run has no turns, so nothing is kept there. The main thread outside
-    /// of turns keeps only the newest object.
+    /// Keeps an object until the current turn of the run loop, block of the queue or job of the actor ends. Outside of
+    /// these, the object is kept until the end of the next one. A thread whose run loop does not run has no turns, so
+    /// nothing is kept there. The main thread outside of turns keeps only the newest object.
     func keep(_ object: some AnyObject & Sendable) {
         let release: @Sendable () -> Void = { withExtendedLifetime(object) {} }
         switch kind {

@@ -1,8 +1,8 @@
 import Foundation
 
 extension URL {
-    /// The value of `path`. When it is first read in a process, it takes a tenth of `path`'s time, because Foundation
-    /// then prepares for `path` what only relative URLs need.
+    /// The value of `path`. The first read in a process takes a tenth of `path`'s time, because for `path` Foundation
+    /// prepares what only relative URLs need.
     var storePath: String {
         guard baseURL == nil else { return path }
         var path = path(percentEncoded: false)

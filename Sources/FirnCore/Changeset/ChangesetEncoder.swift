@@ -33,8 +33,9 @@ struct ChangesetEncoder: ~Copyable {
     private(set) var isFlushed = false
     /// Whether old values are written, too. If not, each part begins with a block that says so.
     let hasOldValues: Bool
-    /// How much the changeset adds and how much it removes: the bytes of its new values and of its old ones, and one
-    /// more for each value. The only keys that count are the keys of inserted rows and of rows of old values.
+    /// How much the changeset adds and how much it removes. The amounts are the bytes of its new values and of its old
+    /// ones, and one more for each value. The only keys that count are the keys of inserted rows and of rows of old
+    /// values.
     private(set) var amounts = (added: 0, removed: 0)
 
     /// An encoder's memory. It is used for one changeset after another, by one encoder at a time.

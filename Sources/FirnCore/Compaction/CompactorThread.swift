@@ -2,8 +2,8 @@ import FirnLog
 import FirnStorage
 import Synchronization
 
-/// Runs a compactor's work, one checkpoint at a time: on a thread of its own if a checkpoint is due by the rule, or on
-/// the thread that calls `Store.compact`.
+/// Runs a compactor's work, one checkpoint at a time. The work runs on a thread of its own if a checkpoint is due by
+/// the rule, or on the thread that calls `Store.compact`.
 ///
 /// `lock` guards everything except the four atomics. `asked` is set from a call of `start` until its body has ended, so
 /// that later commits do not start another one.

@@ -1,8 +1,8 @@
 /// A persistent, counted B+tree of (key, value) whose keys are bytes, ordered by key (`IndexKey`) and then by value.
 ///
 /// The same pair may occur more than once. The tree is the index of strings, of data and of all other columns that
-/// `IntegerIndexTree` can't serve: those wider than 64 bits or nullable, except links. Nodes are pages of 4 KiB
-/// (`SlottedPage`). A tree of few entries is one smaller leaf.
+/// `IntegerIndexTree` can't serve. Those are the columns wider than 64 bits or nullable, except links. Nodes are pages
+/// of 4 KiB (`SlottedPage`). A tree of few entries is one smaller leaf.
 ///
 /// **Separators** are as in `IntegerIndexTree`: every pair before child i is ≤ separator i, every pair from child i
 /// on is ≥ it. Between two different keys the separator is the shortest prefix of the right key that is above the

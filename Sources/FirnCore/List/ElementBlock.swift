@@ -38,8 +38,8 @@ struct ElementBlock {
         nonmutating set { base.storeBytes(of: UInt16(newValue), as: UInt16.self) }
     }
 
-    /// The start of the bytes behind the count: the values of a fixed block, the null flags of a nullable block, or the
-    /// elements of a variable block.
+    /// The start of the bytes behind the count. These bytes are the values of a fixed block, the null flags of a
+    /// nullable block, or the elements of a variable block.
     @inline(__always)
     var content: UnsafeMutableRawPointer { base + NodeLayout.ElementBlock.headerByteCount }
 

@@ -73,9 +73,9 @@ final class CheckpointMapping: @unchecked Sendable {
         var reading: (file: any StorageFile, blocks: [Bool])?
     }
 
-    /// The most rows, entries or elements that a node's count may claim per byte of the files: twice as many as in a
-    /// leaf of 256 rows without columns. So a walk whose length is given by counts, also by those of stand-ins, costs
-    /// O(bytes of the files).
+    /// The most rows, entries or elements that a node's count may claim per byte of the files. It is twice as many as
+    /// in a leaf of 256 rows without columns. So a walk whose length is given by counts, also by those of stand-ins,
+    /// costs O(bytes of the files).
     private static let mostPerByte = 8
 
     /// Bytes of a block, the unit of reading for files that are not mapped.

@@ -3,9 +3,9 @@
 /// A node's own bytes do not say to which table or column it belongs. Code that reads a node trusts the node's parent
 /// for that, and checks nothing again. So a parent, when it is validated, enters a claim for each of its children. A
 /// child is checked against its claim when it is validated (`NodeCheck`). Roles only lead downwards, so no path through
-/// validated nodes is a cycle: from `root` to `table`, then to `rows`, `pairs` or `bytes`, from the highest level of
-/// the tree down. From the leaves of `rows` they lead to `keys` and `chunk`. From there they lead to `dictionary`, or
-/// to `list` from the highest level down, and last to `blob`.
+/// validated nodes is a cycle. Roles lead from `root` to `table`, then to `rows`, `pairs` or `bytes`, from the highest
+/// level of the tree down. From the leaves of `rows` they lead to `keys` and `chunk`. From there they lead to
+/// `dictionary`, or to `list` from the highest level down, and last to `blob`.
 enum NodeRole: Hashable {
     case root
     /// A table's node, by the table's number.

@@ -20,7 +20,7 @@ package final class NodeHeap: Sendable {
 
     private let forkMark = ForkMark()
 
-    /// Whether this process is a forked child. A child does not even free nodes: some may be in memory that the parent
+    /// Whether this process is a forked child. A child does not even free nodes. Some may be in memory that the parent
     /// also uses, and the links of these nodes are the parent's.
     var isForked: Bool { forkMark.isForked }
 

@@ -76,8 +76,8 @@ struct NodeWriter {
         }
     }
 
-    /// Makes nodes in scratch files from now on: all nodes, or those made after the bytes of all nodes have passed the
-    /// threshold of the scratch folder. `heapByteCount` is the number of those bytes so far.
+    /// Makes nodes in scratch files from now on. These are all nodes, or those made after the bytes of all nodes have
+    /// passed the threshold of the scratch folder. `heapByteCount` is the number of those bytes so far.
     func spill(to heap: SpillHeap, heapByteCount: Int) {
         state.pointee.spillHeap = heap
         state.pointee.spillThreshold = heap.holdsAllNodes ? .min : heap.scratchFolder.threshold - heapByteCount

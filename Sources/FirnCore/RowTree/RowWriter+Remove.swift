@@ -59,7 +59,7 @@ extension RowWriter {
                 leaf.firstKey = keys.load(0)
             }
             // Removing the last row changes no chunk, because rows from the count on do not exist. Their marks are not
-            // read again: a later row at that index is a new one, or comes from a neighbour into a chunk that is
+            // read again. A later row at that index is a new one, or comes from a neighbour into a chunk that is
             // resized.
             if row < count - 1 {
                 for column in 0..<layouts.count where layouts[column] != nil {

@@ -1,8 +1,8 @@
 import FirnStorage
 import Synchronization
 
-/// The state that a store's compactor keeps between checkpoints: how many bytes of the checkpoint's files are live,
-/// dead and in holes, and the thread that it works on. Each member is thread-safe by itself.
+/// The state that a store's compactor keeps between checkpoints. It consists of the thread that the compactor works on,
+/// and of how many bytes of the checkpoint's files are live, dead and in holes. Each member is thread-safe by itself.
 final class CompactionState: Sendable {
     let thread = CompactorThread()
     /// The bytes of the nodes that the checkpoint's version reaches: how much data there is, for the compaction rule.

@@ -11,7 +11,7 @@ final class History: Sendable {
     /// They are kept because the usual next step is to continue in one of them, or to open the same version again. Each
     /// holds in memory what has changed between its base and the versions opened. So as many are kept as take 256 MiB
     /// together, but at least 3 and at most 16. If they take more, each first releases the versions before the one that
-    /// it has reached: another store shortens more replays than another version of the same store.
+    /// it has reached. Keeping another store shortens more replays than keeping another version of the same store.
     static let storeCount = (least: 3, most: 16)
     private let byteCount: Int
 

@@ -51,7 +51,7 @@ package final class Store: TransactionOwner {
     package let isReadOnly: Bool
     /// Identifies the store's folder among all folders on this machine; nil for a store in memory.
     package var folderIdentity: FileIdentity? { log?.storageFolder.identity }
-    /// The store in its present state, to be deleted only if the state is still the same; nil if the store has no
+    /// The store in its present state, to be deleted only if the state is still the same. Nil if the store has no
     /// files, or is opened read-only.
     package var seenStore: SeenStore? { log?.seenStore }
 

@@ -6,9 +6,9 @@ extension TableView {
         IntegerIndexTree.forEachValue(of: UInt64(bitPattern: target), in: backlinks(column), body)
     }
 
-    /// Calls `body` in the same way for mixed values: with the key of each object whose value in `column` links to the
-    /// object `target` of `table`. This may be any table. For object keys from 2^48 on, which no store reaches, `body`
-    /// may also be called for links to other tables.
+    /// Calls `body` in the same way with the key of each object whose mixed value in `column` links to the object
+    /// `target` of `table`. This may be any table. For object keys from 2^48 on, which no store reaches, `body` may
+    /// also be called for links to other tables.
     package func forEachSource(of target: Int64, in table: TableID, mixed column: Int, _ body: (Int64) -> Bool) {
         IntegerIndexTree.forEachValue(of: MixedLinks.backlinkKey(table, target), in: backlinks(column), body)
     }

@@ -52,8 +52,8 @@ struct StoreLocation: Sendable {
         try stored(storage.syncFolder(parent))
     }
 
-    /// Makes the store's own name durable. Does nothing if the user is not allowed to read the folder above it: the
-    /// process that created the store's folder then had to make its name durable.
+    /// Makes the store's own name durable. Does nothing if the user is not allowed to read the folder above it. In that
+    /// case the process that created the store's folder had to make its name durable.
     func syncParent() throws(LogError) {
         do throws(StorageError) { try storage.syncFolder(parent) } catch {
             if error.code != .permissionDenied { throw LogError(error) }

@@ -24,8 +24,8 @@ import FirnStorage
 /// - **Without `shared`** it always sees the store as it was when it was opened.
 ///
 /// **What looks like damage** may be caused by a writer, and is checked again. If the manifest has changed, reading
-/// starts again. If it has not, the view may be torn: the bytes read first are from before a commit, and the bytes read
-/// later are from after it and refer to it. Frames are written one after another, so by then the frames before the
+/// starts again. If it has not, the view may be torn. Then the bytes read first are from before a commit, and the bytes
+/// read later are from after it and refer to it. Frames are written one after another, so by then the frames before the
 /// later ones are complete. Only what the next attempts find at the same offset is damage.
 extension Log {
     /// How many times opening is attempted, at intervals of 2 ms, if the store has changed meanwhile.

@@ -251,8 +251,8 @@ struct AgeRecord: Equatable {
 
     // MARK: Ages
 
-    /// The greatest time t that meets this condition: all frames with times up to t are known to have been written at
-    /// least `age` before the reading.
+    /// The greatest time t such that all frames with times up to t are known to have been written at least `age` before
+    /// the reading.
     func time(ofAge age: Int64) -> Int64 {
         // Adds the most by which the drift of the clocks may make frames look older than they are.
         let age = max(age, 0).clampedAdding(max(age, 0) / (Self.driftShare / 2))

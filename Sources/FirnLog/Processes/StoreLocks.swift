@@ -29,8 +29,8 @@ struct StoreLocks: Sendable {
     private static let finalCheckpointByte = 5
     private static let firstSlotByte = 64
 
-    /// Nil for a reader that can't open the file: it does not exist, as on an image of a store, or this user may not
-    /// read it. Then nothing is locked, and no opener seems to hold anything.
+    /// Nil for a reader that can't open the file. Either the file does not exist, as on an image of a store, or this
+    /// user may not read it. Then nothing is locked, and no opener seems to hold anything.
     private let lock: (any StorageLock)?
     private let root: any StorageFolder
     let path: String

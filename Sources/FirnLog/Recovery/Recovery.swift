@@ -201,10 +201,10 @@ struct Recovery {
     /// the manifest without completing the sync of its folder. A power cut would then take away everything that is
     /// committed to a segment that only this manifest lists.
     ///
-    /// So the manifest is replaced by an equal one. Syncing the folder once more would prove nothing: after a failed
+    /// So the manifest is replaced by an equal one. Syncing the folder once more would prove nothing. After a failed
     /// sync the next one succeeds, and the name may still be missing on the disk. The name is only synced if there is
     /// no space for another manifest, and the page records no failure. So a store on a full disk can be opened, and
-    /// space can be freed. For a store without a version, the error is thrown: such a store has nothing to free, and
+    /// space can be freed. For a store without a version, the error is thrown. Such a store has nothing to free, and
     /// may have been made by a process that could not sync its name.
     ///
     /// - Parameter location: where the folder was found; nil if the store has been open for a while, so that its folder
@@ -242,8 +242,8 @@ struct Recovery {
     }
 
     /// Takes steps 5 and 6, if needed, so that the log is durable and intact. Returns how many commits were rewritten.
-    /// After a failed write or sync, which the page records, a new segment is begun in any case: marks behind the last
-    /// commit may be missing on the disk.
+    /// After a failed write or sync, which the page records, a new segment is begun in any case. Marks behind the last
+    /// commit may then be missing on the disk.
     mutating func makeDurable(_ page: SharedPage) throws(LogError) -> Int {
         try removeUnlistedSegments()
         var rewritten = 0

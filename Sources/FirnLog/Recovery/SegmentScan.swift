@@ -1,7 +1,7 @@
 import FirnBytes
 
-/// What a segment holds, found by reading it from its header on: the whole commits up to the first offset at which the
-/// log is broken or ends, and what follows it.
+/// What a segment holds, found by reading it from its header on. The scan finds the whole commits up to the first
+/// offset at which the log is broken or ends, and what follows that offset.
 struct SegmentScan {
     /// A commit that was not yet known to be durable when the newest frame before the break was written.
     struct Commit: Equatable {

@@ -224,7 +224,7 @@ extension ColumnType {
 extension Value {
     /// Converts a constant to the type of the values that it is compared with. Numbers stay exact, with two exceptions.
     /// A constant for a Float is rounded to Float, as in Realm. A binary constant for a decimal is read as its shortest
-    /// decimal text, because nobody who writes 0.1 means the binary number that is nearest to it.
+    /// decimal text. Nobody who writes 0.1 means the binary number that is nearest to it.
     package func converted(to type: ColumnType) -> Value {
         switch (type, self) {
         case (.bool, .int(0)): .bool(false)

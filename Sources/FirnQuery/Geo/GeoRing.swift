@@ -8,7 +8,7 @@ import CFirn
 /// which are exact, decide which edges span the meridian. So no rounding makes the meridian miss or repeat a crossing
 /// at a vertex. Only whether an edge is north of the point is computed, with an error of some nanometres.
 ///
-/// A pole has no longitude, so an edge that ends at a pole lies on the other end's meridian, and no other meridian
+/// A pole has no longitude. So an edge that ends at a pole lies on the other end's meridian, and no other meridian
 /// meets the edge. All meridians meet the pole itself. Where the line leads through the north pole, from one meridian
 /// to another, the meridians between them cross the line there (`turns`). An edge across a pole is stored as two edges
 /// that meet there.
@@ -70,8 +70,8 @@ package struct GeoRing: Sendable, Hashable {
             return
         }
         // Each edge forms a triangle with the north pole. If the ring goes around the pole, the sum of their areas is
-        // the area of the part around the pole, and otherwise of the part without it. Area that the line goes around
-        // twice counts twice.
+        // the area of the part around the pole. Otherwise the sum is the area of the part without the pole. Area that
+        // the line goes around twice counts twice.
         let goesAround = abs(turn) > 180
         containsNorthPole = goesAround == (abs(area) <= 2 * .pi)
     }

@@ -92,8 +92,8 @@ package struct MaintainedQuery: Sendable {
         return change
     }
 
-    /// The objects that were removed and inserted again between the same other objects: the longest sequence of them
-    /// that has the same order before and after.
+    /// The objects that were removed and inserted again between the same other objects. Of these, the result has the
+    /// longest sequence that has the same order before and after.
     private static func staying(
         _ removed: [(index: Int, key: Int64)], _ inserted: [(index: Int, key: Int64)]
     ) -> Set<Int64> {

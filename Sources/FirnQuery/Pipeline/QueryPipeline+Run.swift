@@ -250,8 +250,8 @@ extension QueryPipeline {
 
     // MARK: Explaining
 
-    /// Describes how the query would run in a version: the index that it uses, with the number of objects found by it,
-    /// or the scan; then the stages.
+    /// Describes how the query would run in a version. The text names the index that the query uses, usually with the
+    /// number of entries found, or the scan. The stages follow.
     package func explain(in snapshot: Snapshot, from source: Source = .table) -> String {
         let context = QueryContext(snapshot)
         let view = context.table(table)

@@ -5,7 +5,7 @@
 /// ł, đ, ß, æ) are not changed, in agreement with Unicode's decomposition.
 ///
 /// Marks that belong to one script alone are not removed. A code point that is composed with such a mark stays whole,
-/// and so does a Hangul syllable: neither か nor 가 is a part of が or 각.
+/// and so does a Hangul syllable. For example, か is no part of が, and 가 is no part of 각.
 enum DiacriticTable {
     /// The letter without its diacritics, or the scalar itself if it has none.
     static func base(of scalar: UInt32) -> UInt32 {

@@ -48,8 +48,8 @@ enum Folding {
         for unit in UTF8.encode(scalar).unsafelyUnwrapped { result.append(unit) }
     }
 
-    /// The simple case folding of a code point: the table's entry; otherwise its lower-case form if that is one code
-    /// point; otherwise the code point itself.
+    /// The simple case folding of a code point: the table's entry, or else its lower-case form. A code point whose
+    /// lower-case form is not one code point stays as it is.
     static func caseFolded(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
         if scalar.value &- 0x41 < 26 { return Unicode.Scalar(UInt8(scalar.value) | 0x20) }
         if let folded = lowerCaseVariants[scalar.value] { return Unicode.Scalar(folded) ?? scalar }

@@ -10,9 +10,9 @@
 ///
 /// `statfs` gives the same number for all of them, so the list of mounts is read. Most programs name themselves in the
 /// type (`fuse.sshfs`), and many name the other machine in the source (`ada@server:/home`, `https://server/`). Like all
-/// network file systems, programs that serve files of other machines are refused: a sync does not reach the other
-/// machine's disk, or locks and mappings do not work between the machines. An unknown program counts as local, as an
-/// unknown file system does.
+/// network file systems, programs that serve files of other machines are refused. Either a sync does not reach the
+/// other machine's disk, or locks and mappings do not work between the machines. An unknown program counts as local, as
+/// an unknown file system does.
 ///
 /// `virtiofs`, through which a virtual machine sees a folder of its host, counts as local. Its locks and mappings work
 /// among the processes of the machine, and its syncs reach the host's disk.

@@ -43,7 +43,7 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
         var isWritable = fcntl(descriptor, F_GETFL) & O_ACCMODE == O_RDWR
         switch opening {
         case .create:
-            // The file needs blocks and not only a length: if a full disk has no block for a page, access to that page
+            // The file needs blocks and not only a length. If a full disk has no block for a page, access to that page
             // stops the process.
             try Self.reserve(descriptor, byteCount: byteCount, operation: operation, path: path)
         case .existing, .writable:
@@ -116,7 +116,7 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
     private static func map(
         _ descriptor: Int32, byteCount: Int, operation: String, path: String
     ) throws(StorageError) -> UnsafeMutableRawBufferPointer {
-        // The file needs blocks and not only a length: if a full disk has no block for a page, access to that page
+        // The file needs blocks and not only a length. If a full disk has no block for a page, access to that page
         // stops the process.
         try reserve(descriptor, byteCount: byteCount, operation: operation, path: path)
         guard let base = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), base != MAP_FAILED

@@ -1,6 +1,6 @@
 import CFirn
 
-/// A range of addresses reserved for files that are mapped side by side, so that data in one file can refer to data in
+/// A range of addresses reserved for files that are mapped side by side. So data in one file can refer to data in
 /// another by distance.
 ///
 /// An address can't be read before `map` or `fill` has mapped something there. Changes in memory are private to this

@@ -43,7 +43,7 @@ enum FormatNumbers {
     /// The most bytes of a blob's node, and of any other node.
     static let blobNodeByteCount = blobByteCount + 64
     static let nodeByteCount = 256 << 10
-    /// The most blobs before one block. Firn writes only values of more than 64 KiB as blobs, and the 64 MiB of blobs
+    /// The most blobs before one block. Firn writes only values of more than 64 KiB as blobs. So the 64 MiB of blobs
     /// before a block (`blobsByteCount`) hold at most 1,024 of these.
     static let blobCount = 1 << 16
 

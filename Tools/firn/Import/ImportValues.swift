@@ -167,8 +167,8 @@ struct ImportValues {
         return digits[...last].count
     }
 
-    /// The decimal number in a text. A fraction is rounded to 34 digits. Returns nil if the text is no number, if the
-    /// number is too large or too small, or if an integer has too many digits (`keptDigits`).
+    /// The decimal number in a text. A fraction is rounded to 34 digits. Returns nil if the text is no number, the
+    /// number is too large or too small, or an integer has too many digits (`keptDigits`).
     private static func decimal(_ text: String) -> DecimalBits? {
         guard let value = DecimalBits(text: text) else { return NaNText.decimal(text) }
         let digits = text.utf8.drop { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "0") }

@@ -40,8 +40,8 @@ final class Importer {
     var uncounted: [TableID: KeySet] = [:]
     /// The keys of objects whose number in the import is another one, by table and number.
     private(set) var renumbered: [TableID: [Int64: Int64]] = [:]
-    /// The keys, by table, of objects that do not have that number in the import: objects of the import, and objects
-    /// that others have added meanwhile. A link to such a number does not lead to them.
+    /// The keys, by table, of objects that do not have that number in the import. They are objects of the import, and
+    /// objects that others have added meanwhile. A link to such a number does not lead to them.
     private(set) var unnumbered: [TableID: KeySet] = [:]
     /// The first key that no object had before the import, by table.
     let firstKeys: [Int64]

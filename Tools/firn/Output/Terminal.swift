@@ -15,8 +15,8 @@ enum Terminal {
 
     static var outputIsTerminal: Bool { isatty(1) == 1 }
 
-    /// Whether lines have colours: the result goes to a person, directly or through a pager, on a terminal that is not
-    /// dumb, and `NO_COLOR` is not set. That variable is the convention of https://no-color.org.
+    /// Whether lines have colours. The result must go to a person, directly or through a pager, the terminal must not
+    /// be dumb, and `NO_COLOR` must not be set. That variable is the convention of https://no-color.org.
     static var showsColour: Bool { (pager != nil || outputIsTerminal) && getenv("NO_COLOR") == nil && !isDumb }
 
     private static var isDumb: Bool { getenv("TERM").map { strcmp($0, "dumb") == 0 } ?? true }

@@ -13,8 +13,8 @@ extension TimeText {
         return overflow || isTooLate ? nil : sum
     }
 
-    /// The time in seconds and nanoseconds since 1970, where the nanoseconds are never negative. `unit` is the number
-    /// of nanoseconds of the unit that the text ends with: a day, a minute, a second, or a digit of the fraction.
+    /// The time in seconds and nanoseconds since 1970, where the nanoseconds are never negative. `unit` is the length,
+    /// in nanoseconds, of the text's last unit: a day, a minute, a second, or a digit of the fraction.
     static func instant(of text: String) -> (seconds: Int64, nanoseconds: Int64, unit: Int64)? {
         var reader = Reader(Array(text.utf8))
         guard let year = reader.number(4), reader.skip("-"), let month = reader.number(2), reader.skip("-"),

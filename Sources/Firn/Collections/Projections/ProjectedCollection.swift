@@ -10,9 +10,9 @@ import FirnStorage
 /// try realm.write { card.friends[0] = "Ben" }      // sets the name of the first friend
 /// ```
 ///
-/// The collection stores nothing: its count is the list's count, and an access to an element finds the object in the
-/// list and reads its property. It belongs to the thread, queue or actor of the list's realm. An index that is out of
-/// bounds stops the program.
+/// The collection stores nothing. Its count is the list's count, and an access to an element finds the object in the
+/// list and reads its property. The collection belongs to the thread, queue or actor of the list's realm. An index that
+/// is out of bounds stops the program.
 public struct ProjectedCollection<NewElement: RealmCollectionValue>: RandomAccessCollection, ThreadConfined, Equatable,
     CustomStringConvertible, ProjectsElements
 {

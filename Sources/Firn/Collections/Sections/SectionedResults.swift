@@ -16,8 +16,8 @@ public import Foundation
 /// Elements with equal keys make a section. The sections are in the order in which their keys first occur in the
 /// collection, and the elements of a section keep the collection's order. There are no sections without elements.
 ///
-/// **Cost.** The sections are computed at the first read after a change of the realm: the collection's query runs, and
-/// the key of each element is computed, O(elements). Further reads cost O(1), and finding an element's object costs
+/// **Cost.** The sections are computed at the first read after a change of the realm. This runs the collection's query
+/// and computes the key of each element, O(elements). Further reads cost O(1), and finding an element's object costs
 /// O(log objects).
 ///
 /// Sectioned results belong to their realm's thread, queue or actor, and stop the program if they are used elsewhere.

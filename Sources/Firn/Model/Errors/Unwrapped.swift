@@ -103,7 +103,7 @@ private struct TypeKind {
     /// Whether a cast to the type may bridge. The type is a class, or an optional, which may wrap a class.
     var bridges: Bool { isOptional || mayBeClass }
 
-    /// For a class of Swift, the word is 0 or a pointer, which is above the kinds of all other types. 0x203 is a
-    /// foreign class, and 0x305 a class of Objective-C.
+    /// For a class of Swift, the word is 0 or a pointer, which is above the kinds of all other types. A foreign class
+    /// has the kind 0x203, and a class of Objective-C has 0x305.
     var mayBeClass: Bool { kind == 0 || kind > 0x7FF || kind == 0x203 || kind == 0x305 }
 }

@@ -55,8 +55,8 @@ public struct GeoPolygon: Geospatial {
     private let ring: GeoRing
     private let holeRings: [GeoRing]
 
-    /// A polygon from the points of its line and of its holes. Nil if one of the lines has fewer than 4 points, or does
-    /// not end where it begins, or if neighbouring points are opposite to each other on the Earth.
+    /// A polygon from the points of its line and of its holes. Nil if a line has fewer than 4 points or does not end
+    /// where it begins, or if neighbouring points are opposite on the Earth.
     public init?(outerRing: [GeoPoint], holes: [[GeoPoint]] = []) {
         func ring(_ points: [GeoPoint]) -> GeoRing? {
             guard points.count >= 4, let first = points.first, let last = points.last,
@@ -109,7 +109,7 @@ public struct GeoCircle: Geospatial {
         self.radiusInRadians = radiusInRadians
     }
 
-    /// A circle from the latitude and longitude of its centre; nil if a coordinate is out of range, or if the radius is
+    /// A circle from the latitude and longitude of its centre. Nil if a coordinate is out of range, or if the radius is
     /// negative or NaN.
     public init?(center: (Double, Double), radiusInRadians: Double) {
         guard let center = GeoPoint(center) else { return nil }

@@ -137,7 +137,7 @@ package final class StoreMonitor: Sendable {
 
     /// Logs the versions that have been held for long, each once. O(holders).
     ///
-    /// A version's age does not show how long it has been held: the newest version may be read for a moment, just when
+    /// A version's age does not show how long it has been held. The newest version may be read for a moment, just when
     /// the next one is committed. So the time is counted from when a version, no longer the newest, was first found to
     /// be held.
     func look(at store: Store, now: Int64) {

@@ -1,8 +1,8 @@
 import FirnCore
 import FirnStorage
 
-/// Adapts a store to the classes that it is opened with: adds their tables, or migrates the store, with the migration
-/// block if there is one.
+/// Adapts a store to the classes that it is opened with. Either their tables are added, or the store is migrated, with
+/// the migration block if there is one.
 extension SharedStore {
     /// The error for classes and a store that do not fit each other.
     func mismatch(_ heading: String, lines: [String], configuration: Realm.Configuration) -> Realm.Error {

@@ -4,7 +4,7 @@ import FirnStorage
 
 /// Finds the objects of a class that a change affects: along key paths, or through any links up to four deep.
 ///
-/// It follows links backwards from the changed objects, so its cost depends on the number of changed objects and of the
+/// It follows links backwards from the changed objects. So its cost depends on the number of these objects and of the
 /// rows that link to them.
 struct AffectedObjects {
     let summary: ChangeSummary

@@ -36,8 +36,8 @@ public enum RealmCollectionChange<CollectionType> {
     /// hidden versions since, they are indices in the last of these. Insertions are indices in the collection passed
     /// now. Each list is in ascending order. An element that moved is both deleted and inserted, unless it has the same
     /// neighbours again. In some collections, such as a sorted list, elements may occur several times and the edits are
-    /// not known. There, more than 512 deletions and insertions are not computed one by one: everything between the
-    /// equal beginning and the equal end is deleted and inserted.
+    /// not known. There, more than 512 deletions and insertions are not computed one by one. Instead, everything
+    /// between the equal beginning and the equal end is deleted and inserted.
     case update(CollectionType, deletions: [Int], insertions: [Int], modifications: [Int])
     /// Never passed. It exists so that programs written for RealmSwift compile.
     case error(Swift.Error)

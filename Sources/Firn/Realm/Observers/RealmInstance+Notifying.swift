@@ -54,8 +54,8 @@ extension _RealmInstance {
         return beginOrAdvance(at: site)
     }
 
-    /// Advances. If the realm has read nothing yet, it shows the version that is newest now, as the caller expects, and
-    /// not the one that is newest at its first read.
+    /// Advances. If the realm has read nothing yet, it shows the version that is newest now. The caller expects this
+    /// version, and not the one that is newest at the realm's first read.
     func beginOrAdvance(at site: CallSite) -> Bool {
         guard pin == nil else { return advance(at: site) }
         show(at: site)

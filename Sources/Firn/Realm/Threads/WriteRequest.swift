@@ -15,8 +15,8 @@ final class WriteRequest: @unchecked Sendable {
     }
     // A lock, because the store's answer comes on any thread. The old state is released outside of it.
     private let state = Guarded<State>(.innermost, .waiting)
-    // The `SharedStore` is not retained, because its release closes the store, and the last reference to this request
-    // may be released on one of the store's own threads.
+    // The `SharedStore` is not retained, because its release closes the store. The last reference to this request may
+    // be released on one of the store's own threads.
     private let store: Store
     private let requests: WriteRequests
 

@@ -37,8 +37,8 @@ struct ChunkEncoder: ~Copyable {
 
     // MARK: Numbers
 
-    /// Encodes the first `rows` rows of a chunk of integers, links or Booleans; nil if the plain form is as short, or
-    /// if the chunk holds anything else.
+    /// Encodes the first `rows` rows of a chunk of integers, links or Booleans. Returns nil if the plain form is as
+    /// short, or if the chunk holds anything else.
     mutating func encodeNumbers(_ chunk: Chunk, rows: Int, _ schema: ColumnSchema) -> EncodedChunk? {
         guard schema.collection == .none, rows > 0, chunk.form != .variable else { return nil }
         let nulls = chunk.form == .nullable ? rows : 0

@@ -27,8 +27,8 @@ struct RealmDocument {
 
     var isComplete: Bool { next == .end }
 
-    /// The end of the piece that begins at the first byte: the offset of the `[`, `,` or `]` behind it, which belongs
-    /// to no piece. See `RecordSource.next`.
+    /// The end of the piece that begins at the first byte. It is the offset of the `[`, `,` or `]` behind the piece.
+    /// This byte belongs to no piece. See `RecordSource.next`.
     func end(_ bytes: UnsafeRawBufferPointer, isLast: Bool, seen: inout RecordSource.Seen) -> Int? {
         while seen.count < bytes.count {
             let byte = bytes[seen.count]
