@@ -35,8 +35,8 @@ struct StopProgramTests {
         #expect(CallerLine.find(in: inFirn + between + [caller, main]) == caller)
     }
 
-    /// The line of its caller would accuse the wrong function. So it is named without a line, and without a file if that
-    /// is unknown.
+    /// The line of its caller would accuse the wrong function. So it is named without a line, and without a file if
+    /// that is unknown.
     @Test(arguments: ["$s6Kennel3runyyF", "main"]) func aFunctionOfTheProgramWithoutALineEndsTheSearch(mangled: String)
     {
         let outer = frame("$s6Kennel5startyyF", "/code/kennel/Sources/Kennel/main.swift", 3)
