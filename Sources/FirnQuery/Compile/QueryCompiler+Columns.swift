@@ -114,7 +114,7 @@ extension QueryCompiler {
             guard let part = fixedNode(column, schema: schema, test: .equal(value)) else { return nil }
             parts.append(part)
         }
-        let any: any QueryNode = parts.count == 1 ? parts[0] : AnyNode(parts)
+        let any: any QueryNode = parts.count == 1 ? parts[0] : OrNode(parts)
         return test.isNegated ? NotNode(part: any) : any
     }
 
@@ -130,12 +130,12 @@ extension QueryCompiler {
                     column: column, name: schema.name, relation: .order(wanted), needle: bytes, isNegated: false,
                     matchesNull: false)
             }
-            let both = AllNode(parts)
+            let both = AndNode(parts)
             return test.isNegated ? NotNode(part: both) : both
         }
         if test.operation == .in {
             guard test.options.isEmpty else {
-                let any = AnyNode(
+                let any = OrNode(
                     test.values.compactMap { bytesNode(column, schema: schema, test: .equal($0, test.options)) })
                 return test.isNegated ? NotNode(part: any) : any
             }

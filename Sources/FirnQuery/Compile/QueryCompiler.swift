@@ -38,11 +38,11 @@ struct QueryCompiler {
         case .all(let parts):
             let nodes = try compile(parts, inner)
             if nodes.isEmpty { return ConstantNode(value: true) }
-            return nodes.count == 1 ? nodes[0] : AllNode(nodes)
+            return nodes.count == 1 ? nodes[0] : AndNode(nodes)
         case .any(let parts):
             let nodes = try compile(parts, inner)
             if nodes.isEmpty { return ConstantNode(value: false) }
-            return nodes.count == 1 ? nodes[0] : AnyNode(nodes)
+            return nodes.count == 1 ? nodes[0] : OrNode(nodes)
         }
     }
 
@@ -164,10 +164,10 @@ struct QueryCompiler {
         }
         switch test.operation {
         case .in:
-            return test.values.isEmpty ? ConstantNode(value: false) : AnyNode(test.values.map { node(.equal, $0) })
+            return test.values.isEmpty ? ConstantNode(value: false) : OrNode(test.values.map { node(.equal, $0) })
         case .between:
             if test.values.contains(.null) { return ConstantNode(value: false) }
-            return AllNode([node(.greaterOrEqual, test.values[0]), node(.lessOrEqual, test.values[1])])
+            return AndNode([node(.greaterOrEqual, test.values[0]), node(.lessOrEqual, test.values[1])])
         case .greater where test.value == .null: return node(.notEqual, .null)
         case .greaterOrEqual where test.value == .null: return ConstantNode(value: true)
         default: return node(test.operation, test.value)
@@ -207,8 +207,8 @@ struct QueryCompiler {
         case .notEqual: return node(x, y, are: .equal, isNegated: true)
         case .less: return node(x, y, are: .less)
         case .greater: return node(y, x, are: .less)
-        case .lessOrEqual: return AnyNode([node(x, y, are: .less), node(x, y, are: .equal)])
-        case .greaterOrEqual: return AnyNode([node(y, x, are: .less), node(x, y, are: .equal)])
+        case .lessOrEqual: return OrNode([node(x, y, are: .less), node(x, y, are: .equal)])
+        case .greaterOrEqual: return OrNode([node(y, x, are: .less), node(x, y, are: .equal)])
         default: return nil
         }
     }

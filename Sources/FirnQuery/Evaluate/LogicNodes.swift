@@ -15,7 +15,7 @@ struct ConstantNode: QueryNode {
 
 /// Tests that all conditions hold. The cheapest one narrows the rows first, and the others test only the remaining
 /// rows.
-struct AllNode: QueryNode {
+struct AndNode: QueryNode {
     let parts: [any QueryNode]
 
     init(_ parts: [any QueryNode]) { self.parts = parts.sorted { $0.cost < $1.cost } }
@@ -36,7 +36,7 @@ struct AllNode: QueryNode {
 }
 
 /// Tests that at least one condition holds. Each one tests only the rows that no cheaper one has matched.
-struct AnyNode: QueryNode {
+struct OrNode: QueryNode {
     let parts: [any QueryNode]
 
     init(_ parts: [any QueryNode]) { self.parts = parts.sorted { $0.cost < $1.cost } }

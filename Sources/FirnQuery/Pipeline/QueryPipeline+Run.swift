@@ -205,8 +205,8 @@ extension QueryPipeline {
         case let node as FoldedTextNode: node.column
         case let node as NullNode: node.column
         case let node as LinkNode: node.column
-        case let node as AllNode: node.parts.first.flatMap(firstColumn)
-        case let node as AnyNode: node.parts.first.flatMap(firstColumn)
+        case let node as AndNode: node.parts.first.flatMap(firstColumn)
+        case let node as OrNode: node.parts.first.flatMap(firstColumn)
         case let node as NotNode: firstColumn(node.part)
         default: nil
         }

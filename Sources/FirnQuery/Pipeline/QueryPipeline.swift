@@ -89,8 +89,8 @@ package struct QueryPipeline: Sendable {
     private mutating func narrow(by node: any QueryNode) {
         switch filter {
         case nil: filter = node
-        case let all as AllNode: filter = AllNode(all.parts + [node])
-        case let first?: filter = AllNode([first, node])
+        case let all as AndNode: filter = AndNode(all.parts + [node])
+        case let first?: filter = AndNode([first, node])
         }
     }
 }

@@ -89,8 +89,8 @@ struct Planner {
         case let node as IntSetNode: ints(node, table)
         case let node as BytesSetNode: byteSet(node, table)
         case let node as LinkNode: link(node, table)
-        case let node as AnyNode: any(node, table)
-        case let node as AllNode: all(node, table)
+        case let node as OrNode: any(node, table)
+        case let node as AndNode: all(node, table)
         default: nil
         }
     }
@@ -100,7 +100,7 @@ struct Planner {
         Double(planned.access.count(table)) * (150 + node.cost) < Double(table.count) * max(node.cost, 0.3)
     }
 
-    private func all(_ node: AllNode, _ table: TableView) -> PlannedAccess? {
+    private func all(_ node: AndNode, _ table: TableView) -> PlannedAccess? {
         var best: PlannedAccess?
         for part in node.parts {
             guard var found = access(part, table) else { continue }
@@ -110,7 +110,7 @@ struct Planner {
         return best
     }
 
-    private func any(_ node: AnyNode, _ table: TableView) -> PlannedAccess? {
+    private func any(_ node: OrNode, _ table: TableView) -> PlannedAccess? {
         var parts: [PlannedAccess] = []
         for part in node.parts {
             guard let found = access(part, table) else { return nil }
