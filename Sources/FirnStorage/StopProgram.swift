@@ -62,7 +62,8 @@ package enum CallerLine {
     static func find() -> Frame? {
         #if os(Linux) && canImport(Runtime)
             // The search follows frame pointers blindly.
-            guard firn_has_frame_pointers(frameLimit), let backtrace = try? Backtrace.capture(limit: Int(frameLimit)),
+            guard firn_has_frame_pointers(frameLimit),
+                let backtrace = try? Backtrace.capture(limit: Int(frameLimit), top: 0),
                 let known = backtrace.symbolicated()
             else { return nil }
             let frames = known.frames.compactMap(\.symbol).map { symbol in

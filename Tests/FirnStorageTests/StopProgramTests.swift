@@ -1,3 +1,4 @@
+import CFirn
 import Testing
 
 @testable import FirnStorage
@@ -47,6 +48,25 @@ struct StopProgramTests {
         #expect(CallerLine.find(in: inFirn + [withFile, outer]) == withFile)
         #expect(
             CallerLine.find(in: inFirn) == nil && CallerLine.find(in: []) == nil && CallerLine.find(in: [outer]) == nil)
+    }
+
+    /// In code without frame pointers, a frame's word may be anything.
+    @Test func framesAreFollowedWithinTheStackOnly() {
+        withUnsafeTemporaryAllocation(of: UInt.self, capacity: 64) { words in
+            words.initialize(repeating: 0)
+            let start = UnsafeRawPointer(words.baseAddress!)
+            func address(_ index: Int) -> UInt { UInt(bitPattern: start + index * 8) }
+            func lies(_ last: UInt, from first: Int = 0, limit: Int32 = 128) -> Bool {
+                (words[0], words[4], words[10]) = (address(4), address(10), last)
+                return firn_frames_lie_in(start + first * 8, start, start + 64 * 8, limit)
+            }
+            #expect(lies(0) && lies(1) && lies(address(2)) && lies(address(20)))
+            #expect(!lies(0xE500_0000_0000_0065) && !lies(address(12) + 1) && !lies(address(63)) && !lies(address(64)))
+            #expect(!lies(0, from: -2) && !lies(0, from: 63) && lies(.max, limit: 2) && !lies(.max, limit: 4))
+        }
+        #if os(Linux) && (arch(x86_64) || arch(arm64))
+            #expect(firn_has_frame_pointers(128))
+        #endif
     }
 
     /// What the compiler makes of a key path, and libraries that call back, are passed over.

@@ -5,6 +5,7 @@ import Testing
 private class Sums: Object {
     @Persisted var numbers: List<Int>
     @Persisted var mixed: List<AnyRealmValue>
+    @Persisted var any: AnyRealmValue
     @Persisted var uuid = UUID()
     @Persisted var name = ""
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
@@ -39,9 +40,23 @@ private class Sums: Object {
         #expect(sums.mixed.sum(ofProperty: "self") as Double == 7.5)
         #expect(sums.mixed.average(ofProperty: "self") as Double? == 3.75)
         #expect(sums.value(forKeyPath: "mixed.@sum.self") as? Double == 7.5)
+        #expect(sums.dynamicList("mixed").sum(ofProperty: "self") as Double == 7.5)
         let objects = List<Sums>()
         objects.append(sums)
         #expect(objects.sum(ofProperty: "mixed") as Double == 7.5 && objects.min(ofProperty: "mixed") as Double? == 2.5)
+    }
+
+    @Test func mixedPropertiesThatDoNotSuitArePassedOver() {
+        let objects = List<Sums>()
+        for value in [.int(1), .string("x"), .fromArray([.int(100)]), .none, .double(0.5)] as [AnyRealmValue] {
+            let sums = Sums()
+            sums.any = value
+            objects.append(sums)
+        }
+        #expect(objects.sum(ofProperty: "any") as Double == 1.5 && objects.max(ofProperty: "any") as Int? == 1)
+        let mixed = List<AnyRealmValue>()
+        mixed.append(objectsIn: [.int(5), .fromArray([.int(1)])])
+        #expect(mixed.value(forKeyPath: "@max.self") as? Int == 5)
     }
 
     @Test func operatorsGiveValuesOfEachType() throws {

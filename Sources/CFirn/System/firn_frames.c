@@ -1,5 +1,21 @@
 #include "firn_system.h"
 
+// The stack may have frames of code without frame pointers, whose words mean nothing to a sanitizer either.
+__attribute__((no_sanitize("address"))) bool firn_frames_lie_in(const void *frame, const void *start, const void *end,
+                                                                 int limit) {
+  // A frame begins with the address of its caller's frame, and the return address.
+  uintptr_t next = (uintptr_t)frame;
+  uintptr_t last = (uintptr_t)end - 2 * sizeof(uintptr_t);
+  for (int count = 0; count < limit; count++) {
+    if (next < (uintptr_t)start || next > last || next % sizeof(uintptr_t) != 0) return false;
+    uintptr_t caller = *(const uintptr_t *)next;
+    // Stacks grow downwards, so the chain ends here.
+    if (caller <= next) return true;
+    next = caller;
+  }
+  return true;
+}
+
 bool firn_has_frame_pointers(int limit) {
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
   pthread_attr_t attributes;
@@ -9,20 +25,7 @@ bool firn_has_frame_pointers(int limit) {
   int error = pthread_attr_getstack(&attributes, &start, &byte_count);
   pthread_attr_destroy(&attributes);
   if (error != 0) return false;
-  // A frame begins with the address of its caller's frame, and the return address.
-  const uintptr_t frame_byte_count = 2 * sizeof(uintptr_t);
-  uintptr_t end = (uintptr_t)start + byte_count - frame_byte_count;
-  uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
-  for (int count = 0; count < limit; count++) {
-    uintptr_t next = *(const uintptr_t *)frame;
-    // The frames of asynchronous Swift functions are marked. They lie in memory of their task.
-    if (next >> 60 == 1) return true;
-    // Stacks grow downwards, so the chain ends here.
-    if (next <= frame) return true;
-    if (next > end || next % sizeof(uintptr_t) != 0) return false;
-    frame = next;
-  }
-  return true;
+  return firn_frames_lie_in(__builtin_frame_address(0), start, (const char *)start + byte_count, limit);
 #else
   (void)limit;
   return false;

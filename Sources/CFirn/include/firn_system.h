@@ -45,6 +45,10 @@ void *_Nullable firn_thread_end_value(void);
 // on platforms where this is not implemented.
 bool firn_has_frame_pointers(int limit);
 
+// Whether the first `limit` frames of a chain that begins at `frame` lie between two addresses. The chain ends at a
+// frame whose caller's frame does not lie above it.
+bool firn_frames_lie_in(const void *_Nonnull frame, const void *_Nonnull start, const void *_Nonnull end, int limit);
+
 // A thread of the system. Where the type is a pointer, its nullability must be stated.
 #if defined(__GLIBC__)
 #define FIRN_THREAD pthread_t

@@ -195,17 +195,15 @@ public class CollectionBase {
         let location = location!
         _ = location.realm.writing(location.change)
         if isDynamic(Swift.type(of: element)) {
-            let object = dynamicObject(in: element)
+            let (object, target) = (dynamicObject(in: element), location.property.shape.target)
             if let object, object.currentForm == nil { stopForDeleted() }
-            if location.layout.type != .link || object?.held != nil {
+            guard location.layout.type == .link, object?.held == nil else {
                 let shown = object.map { $0.held ?? $0.shown(in: location) ?? HeldValue(.object($0)) }
                 return stored(shown ?? HeldValue(.none))
             }
-        }
-        if isDynamic(Swift.type(of: element)), let object = dynamicObject(in: element),
-            let target = location.property.shape.target
-        {
-            guard let form = object.currentForm(as: target) else { stopForDeleted() }
+            guard let object, let target, let form = object.currentForm(as: target) else {
+                return element._element(for: location.realm)
+            }
             if form.modelType != target, location.realm.binding(of: target, showing: form) == nil {
                 stopProgram("\(ValueFault(form, isNoTargetOf: target))")
             }

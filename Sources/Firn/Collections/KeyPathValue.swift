@@ -16,33 +16,35 @@ import Foundation
 enum KeyPathValue {
     /// The value that a path leads to from an object or a collection; nil if `any` is nil. Throws `ValueFault` if a
     /// name is unknown.
-    static func of(_ any: Any?, _ path: ArraySlice<KeyPathName>) throws -> Any? {
-        guard let part = path.first, let value = plain(any) else { return plain(any) }
+    ///
+    /// - Parameter keepsMixed: whether a mixed property at the end of the path gives an `AnyRealmValue`.
+    static func of(_ any: Any?, _ path: ArraySlice<KeyPathName>, keepsMixed: Bool = false) throws -> Any? {
+        guard let part = path.first, let value = unwrapped(any) else { return unwrapped(any) }
         let (name, rest) = (part.text, path.dropFirst())
         if let object = (value as? any _QueriedObject)?._root {
-            return try of(object.anyValue(object.existingProperty(named: name)), rest)
+            let property = try object.existingProperty(named: name)
+            let value = object.anyValue(property)
+            if keepsMixed, rest.isEmpty, property.isMixed, !property.isCollection {
+                return try AnyRealmValue(untyped: value)
+            }
+            return try of(value, rest, keepsMixed: keepsMixed)
         }
         if let map = value as? any UntypedMap, !part.isOperator {
             let entry = map.untypedEntries.first { "\($0.key)".utf8.elementsEqual(name.utf8) }
-            return try of(entry?.value, rest)
+            return try of(entry?.value, rest, keepsMixed: keepsMixed)
         }
         guard let elements = elements(of: value) else {
-            if name == "self", !part.isOperator { return try of(value, rest) }
+            if name == "self", !part.isOperator { return try of(value, rest, keepsMixed: keepsMixed) }
             throw ValueFault("\"\(name)\" follows a value of type \(type(of: value)), which has no properties")
         }
         guard part.isOperator else {
-            if name == "self" { return try of(elements.map(plain), rest) }
-            let values = try elements.map { try of($0, path) }
+            if name == "self" { return try of(elements.map { unwrapped($0) }, rest, keepsMixed: keepsMixed) }
+            let values = try elements.map { try of($0, path, keepsMixed: keepsMixed) }
             // An array without nil is returned as `[Any]`, because it can be cast to more types than `[Any?]`.
             let found = values.compactMap(\.self)
             return found.count == values.count ? found : values
         }
         return try result(of: name, elements, rest)
-    }
-
-    /// The value itself, or the value that an element of a dynamic collection shows.
-    private static func plain(_ any: Any?) -> Any? {
-        unwrapped(any)
     }
 
     static func elements(of value: Any) -> [Any?]? {
@@ -91,7 +93,8 @@ enum KeyPathValue {
             return self.elements(of: value)?.flatMap(flat) ?? [value]
         }
         let path = path == [KeyPathName("self")] ? [] : path
-        return try self.aggregate(aggregate, try elements.flatMap { flat(try of($0, path[...])) })
+        return try self.aggregate(
+            aggregate, try elements.flatMap { flat(path.isEmpty ? $0 : try of($0, path[...], keepsMixed: true)) })
     }
 
     /// An aggregate of values that are not nil. Throws `ValueFault` if a value that is not mixed does not suit the
@@ -101,7 +104,7 @@ enum KeyPathValue {
         for any in values {
             let value = try stored(any, aggregate)
             guard value.isNumber || value.isDate && !accumulator.needsSum || any is AnyRealmValue else {
-                throw ValueFault("@\(aggregate) needs numbers\(accumulator.needsSum ? "" : " or dates")")
+                throw ValueFault("\(aggregate.keyword) needs numbers\(accumulator.needsSum ? "" : " or dates")")
             }
             accumulator.add(value)
         }
@@ -110,10 +113,15 @@ enum KeyPathValue {
     }
 
     private static func stored(_ any: Any, _ aggregate: PropertyPath.Aggregate) throws -> Value {
-        // A mixed value's own collections and objects suit no aggregate.
-        if let mixed = any as? AnyRealmValue { return AnyRealmValue._storeValue(mixed) ?? .null }
+        // Objects in mixed values, and collections in them, suit no aggregate.
+        if let mixed = any as? AnyRealmValue {
+            switch mixed {
+            case .list, .dictionary: return .null
+            default: return AnyRealmValue._storeValue(mixed) ?? .null
+            }
+        }
         guard let value = AnyRealmValue._storeValue(try AnyRealmValue(untyped: any)) else {
-            throw ValueFault("@\(aggregate) of objects is not possible; name one of their properties")
+            throw ValueFault("\(aggregate.keyword) of objects is not possible; name one of their properties")
         }
         return value
     }
@@ -194,7 +202,7 @@ extension RealmCollection {
     /// elements:
     ///
     /// - `@count`: the number of elements;
-    /// - `@min` and `@max` of numbers, dates, strings and Booleans, which pass over nil and NaN;
+    /// - `@min` and `@max` of values of any type but objects, which pass over nil and NaN;
     /// - `@sum` and `@avg` of numbers, which pass over nil. A NaN makes the result NaN; if a number is a decimal, NaNs
     ///   are passed over instead;
     /// - `@unionOfObjects` and `@unionOfArrays`;

@@ -18,8 +18,9 @@ extension RealmPredicate {
     /// - for strings: `starts(with:)` and `contains(_:)`; on Apple's platforms, where Foundation has it,
     ///   `localizedStandardContains(_:)`, which compares as `[cd]` does;
     /// - for lists, sets and backlinks: `contains(_:)`, `contains { … }`, `allSatisfy { … }`, `filter { … }.count`,
-    ///   `count`, `isEmpty`; for collections of numbers also `min()` and `max()`; for an array of constants
-    ///   `contains(_:)`;
+    ///   `count`, `isEmpty`;
+    /// - for collections of numbers also `min()` and `max()`;
+    /// - for an array of constants `contains(_:)`;
     /// - any expression without a property: it is computed once, by this initialiser.
     ///
     /// A `#Predicate` can't have objects as constants: compare their primary keys, `$0.dog?.id == id`.

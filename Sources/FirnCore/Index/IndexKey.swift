@@ -249,8 +249,8 @@ extension IndexKey.Encoder {
 }
 
 extension IndexKey {
-    /// A number whose unsigned order is the order of doubles: every NaN (each by its bits) < -infinity < … < -0.0 =
-    /// 0.0 < … < infinity.
+    /// A number whose unsigned order is the order of doubles: every NaN (each by its bits), -infinity, …, -0.0 and 0.0
+    /// alike, …, infinity.
     ///
     /// The usual flip leaves the positive NaNs above infinity. Adding 2^52 - 1 wraps them around to the bottom.
     @inline(__always)

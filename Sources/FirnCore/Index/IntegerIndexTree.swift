@@ -16,8 +16,8 @@
 ///         width = level above the leaves
 /// ```
 ///
-/// * **Separator** i (i > 0) is a bound between children: every pair before child i is ≤ it, every pair from child i
-///   on is ≥ it. If the keys on the two sides differ, the separator's value is `Int64.min`, which no pair has. So the
+/// * **Separator** i (i > 0) is a bound between children. Every pair before child i is ≤ it, and every pair from child
+///   i on is ≥ it. If the keys on the two sides differ, the separator's value is `Int64.min`, which no pair has. So the
 ///   search for a key whose pairs all lie in one leaf, as in every primary key, compares only keys and descends once.
 ///   Separator 0 is only a hint: a key that was once the child's lowest.
 /// * Only a root leaf has a capacity below 64, so that thousands of small indexes cost little. A node off the right

@@ -36,8 +36,8 @@ enum MixedLinks {
     /// Calls `body` with the target of each link in the bytes of a mixed value.
     static func forEach(in bytes: UnsafeRawBufferPointer?, _ body: (TableID, Int64) -> Void) {
         // Most values are neither links nor collections, and need not be decoded.
-        guard let bytes, MixedCoding.mayHaveLinks(bytes), let value = MixedCoding.decode(bytes) else { return }
-        forEach(in: value, body)
+        guard let bytes, MixedCoding.mayHaveLinks(bytes) else { return }
+        forEach(in: MixedCoding.decodeTrusted(bytes), body)
     }
 }
 

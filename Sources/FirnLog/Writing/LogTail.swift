@@ -121,7 +121,7 @@ final class LogTail: @unchecked Sendable {
         #endif
     }
 
-    /// The state that any thread may read while there is an appender.
+    /// The state that any thread may read, also while the appender changes it.
     func snapshot() -> (manifest: Manifest, schema: [UInt8]) { lock.withLock { (manifest, schema) } }
 
     /// Sets the schema that new segments begin with. Called by the appender.

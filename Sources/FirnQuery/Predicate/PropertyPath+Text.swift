@@ -54,7 +54,7 @@ extension PropertyPath {
 
 extension PropertyPath.Aggregate {
     /// The aggregate as it is written in a path.
-    var keyword: String {
+    package var keyword: String {
         switch self {
         case .count: "@count"
         case .min: "@min"

@@ -90,6 +90,33 @@ import Testing
         }
     }
 
+    @Test func aDescriptionNamesAllSettingsThatDiffer() {
+        let plain = Realm.Configuration(inMemoryIdentifier: "one", objectTypes: nil)
+        #expect(plain.description == "Realm.Configuration(inMemoryIdentifier: one, schemaVersion: 0)")
+        let changes: [(String, (inout Realm.Configuration) -> Void)] = [
+            ("encryptionKey", { $0.encryptionKey = Data(repeating: 7, count: 64) }),
+            ("readOnly", { $0.readOnly = true }),
+            ("schemaVersion: 3", { $0.schemaVersion = 3 }), ("migrationBlock", { $0.migrationBlock = { _, _ in } }),
+            ("deleteRealmIfMigrationNeeded", { $0.deleteRealmIfMigrationNeeded = true }),
+            ("seedFilePath: /seed", { $0.seedFilePath = URL(filePath: "/seed") }),
+            ("maximumNumberOfActiveVersions: 9", { $0.maximumNumberOfActiveVersions = 9 }),
+            ("maximumRetainedBytes: 8", { $0.maximumRetainedBytes = 8 }),
+            ("activeVersionPolicy: spill", { $0.activeVersionPolicy = .spill }),
+            ("durability: none", { $0.durability = .none }), ("verifyOnOpen: ", { $0.verifyOnOpen = .everything }),
+            ("lockTimeout: 2.5", { $0.lockTimeout = 2.5 }), ("readsByMapping: false", { $0.readsByMapping = false }),
+            ("shouldCompactOnLaunch", { $0.shouldCompactOnLaunch = { _, _ in false } }),
+            ("onDamage", { $0.onDamage = { _ in } }), ("fileMode: 0o644", { $0.fileMode = 0o644 }),
+            ("historyRetention: ", { $0.historyRetention = .age(60) }),
+            ("objectTypes: [\"Dog\"]", { $0.objectTypes = [Dog.self] }),
+        ]
+        for (text, change) in changes {
+            var changed = plain
+            change(&changed)
+            #expect(changed.description.contains(text) && !plain.description.contains(text), "\(changed)")
+            #expect(!changed.description.contains("0707"))
+        }
+    }
+
     @Test func aTimeThatIsNaNIsRefused() {
         let folder = TemporaryFolder()
         let configuration = Realm.Configuration(

@@ -6,31 +6,32 @@ import Foundation
 func unwrapped(_ any: Any?) -> Any? {
     guard let some = any, isWrapper(type(of: some)) else { return any }
     let value = contents(some)
-    return heldValue(in: value).map(\.any) ?? value
-}
-
-/// The value that an unwrapped value holds, if it is an element of a dynamic collection of values.
-@inline(__always)
-private func heldValue(in value: Any?) -> HeldValue? {
-    guard let value, type(of: value) == DynamicObject.self else { return nil }
-    return (value as? DynamicObject)?.held
+    return value.flatMap(dynamic)?.held.map(\.any) ?? value
 }
 
 /// The dynamic object inside any number of optionals and `AnyHashable`s; nil for any other value.
 func dynamicObject(in any: Any?) -> DynamicObject? {
-    let value = any.flatMap { isWrapper(type(of: $0)) ? contents($0) : $0 }
-    return value.flatMap { type(of: $0) == DynamicObject.self ? $0 as? DynamicObject : nil }
+    any.flatMap { isWrapper(type(of: $0)) ? contents($0) : $0 }.flatMap(dynamic)
 }
 
+/// An unwrapped value as a dynamic object; nil if it is not one.
+private func dynamic(_ value: Any) -> DynamicObject? {
+    type(of: value) == DynamicObject.self ? unsafeDowncast(value as AnyObject, to: DynamicObject.self) : nil
+}
+
+/// Whether a value of this type may be or have another value inside.
 @inline(__always)
-private func isWrapper(_ type: Any.Type) -> Bool {
-    TypeKind(type).isOptional || type == AnyHashable.self || type == NSNull.self || type == DynamicObject.self
+private func isWrapper(_ type: Any.Type) -> Bool { isPeeled(type) || type == DynamicObject.self }
+
+@inline(__always)
+private func isPeeled(_ type: Any.Type) -> Bool {
+    TypeKind(type).isOptional || type == AnyHashable.self || type == NSNull.self
 }
 
 @inline(never)
 private func contents(_ wrapper: Any) -> Any? {
     var value: Any? = wrapper
-    while let some = value, isWrapper(type(of: some)), type(of: some) != DynamicObject.self {
+    while let some = value, isPeeled(type(of: some)) {
         if TypeKind(type(of: some)).isOptional, let optional = some as? any _OptionalProtocol {
             value = content(optional)
         } else if type(of: some) == AnyHashable.self, let hashable = some as? AnyHashable {

@@ -21,9 +21,12 @@ enum ValueSource {
         } else if let object = instance(value, of: ObjectBase.self) {
             try object.checkIsThere()
             guard object.isManaged || !object.isDynamic else { throw ValueFault(unmanagedDynamicText) }
-            // As for other values below.
+            // As for other values below. An old object of a migration may have its values in the new form.
             let stored = object.classInfo.stored
-            guard stored.isEmpty || stored.contains(where: { info.property(named: $0.name) != nil }) else {
+            guard
+                stored.isEmpty || stored.contains(where: { info.property(named: $0.name) != nil })
+                    || object.currentForm !== object
+            else {
                 throw ValueFault(object, isNot: info.type)
             }
             self = .object(object)

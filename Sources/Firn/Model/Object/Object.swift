@@ -26,6 +26,7 @@ public protocol RealmFetchable: _QueriedObject {}
 /// changed only in a write transaction. Anything else stops the program (`Realm` says what is checked when). Using an
 /// object that is gone also stops the program: see `isInvalidated`. An unmanaged object is not protected against use by
 /// two threads at once, like any other instance.
+///
 /// Properties that are not marked `@Persisted` are ordinary ones: Firn does not store them, and each instance has its
 /// own.
 ///

@@ -83,7 +83,7 @@ open class ObjectBase: Hashable, CustomStringConvertible {
     /// Whether both are the same row, for frozen objects and for classes with a primary key; otherwise whether both are
     /// the same instance. O(1), also for objects that are gone.
     open func isEqual(_ object: Any?) -> Bool {
-        guard let other = instance(object, of: ObjectBase.self) else { return false }
+        guard let other = dynamicObject(in: object) ?? instance(object, of: ObjectBase.self) else { return false }
         return self === other || equalsByRow(other)
     }
 

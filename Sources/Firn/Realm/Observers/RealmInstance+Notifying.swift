@@ -82,9 +82,9 @@ extension _RealmInstance {
     func showBeforeWrite(at site: CallSite) {
         showForObservers(at: site)
         advance(at: site, mayBegin: true)
+        if observers.hasNone { return }
         // A block may have added an observer, whose first call is due as well. Blocks may go on adding observers
         // without end, so after 16 rounds the others wait for the next turn.
-        if observers.hasNone { return }
         for _ in 0..<16 {
             guard !isInTransaction, !isAhead, observers.active.contains(where: \.awaitsFirstCall) else { break }
             showingPublished { deliver(mayBegin: true) }

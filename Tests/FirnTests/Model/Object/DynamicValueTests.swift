@@ -12,6 +12,7 @@ private class Narrow: Object {
     @Persisted var smallSet: MutableSet<Int8>
     @Persisted var smallByName: Map<String, Int16>
     @Persisted var ints: List<Int>
+    @Persisted var intsOrNil: List<Int?>
     @Persisted var intSet: MutableSet<Int>
     @Persisted var words: MutableSet<String>
     @Persisted var dog: Dog?
@@ -95,9 +96,22 @@ private class Unlisted: Object {
         }
         #expect(Array(other.ints) == [300, 77, 9] && other.any == .int(300))
         #expect(Array(other.mixed) == [.int(300), .int(77), .int(9)])
+        try realm.write {
+            other.mixed.append(.none)
+            other["intsOrNil"] = other.dynamicList("mixed")
+            other["dog"] = other.dynamicList("mixed")[3]
+        }
+        #expect(Array(other.intsOrNil) == [300, 77, 9, nil] && other.dog == nil)
         let unmanaged = Narrow(value: ["ints": narrow.dynamicList("ints")])
         #expect(Array(unmanaged.ints) == [300, 77, 9])
         #expect(realm.objects(Narrow.self).filter("ANY ints == %@", narrow.dynamicList("ints")[1]).count == 2)
+    }
+
+    @Test func anElementIsNotTheObjectThatItsValueIs() {
+        let (dog, narrow) = (Dog(1, "Rex"), Narrow())
+        narrow.mixed.append(.object(dog))
+        let element = narrow.dynamicList("mixed")[0]
+        #expect(!dog.isEqual(element) && !element.isEqual(dog))
     }
 
     /// They became objects with nothing but default values, which replaced those that were there.

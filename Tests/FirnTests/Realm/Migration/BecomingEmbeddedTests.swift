@@ -56,6 +56,30 @@ private class Chain: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
+private class DeskOfLinks: Object {
+    @Persisted var slip: FreeSlip?
+    override class func _realmObjectName() -> String? { "Desk" }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+private class FreeSlip: Object {
+    @Persisted var text = ""
+    override class func _realmObjectName() -> String? { "Slip" }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+private class Desk: Object {
+    @Persisted var slip: Slip?
+    override class func _realmObjectName() -> String? { "Desk" }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+private class Slip: EmbeddedObject {
+    @Persisted var words = ""
+    override class func _realmObjectName() -> String? { "Slip" }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
 private class House: Object {
     @Persisted(primaryKey: true) var id: Int
     @Persisted var hall: Room?
@@ -288,6 +312,24 @@ private class RoomLamp: EmbeddedObject {
                 "3:short/0/-1",
             ])
         #expect(realm.countEmbedded(Room.self) == 8 && realm.countEmbedded(RoomLamp.self) == 7)
+    }
+
+    /// The old form shares no property with the new one.
+    @Test func anObjectWhosePropertiesAreAllRenamedIsCopied() throws {
+        do {
+            let realm = try Realm(
+                configuration: .init(
+                    fileURL: url, schemaVersion: 0, objectTypes: [DeskOfLinks.self, FreeSlip.self]))
+            try realm.write { realm.create(DeskOfLinks.self, value: ["slip": ["text": "note"]]) }
+        }
+        let realm = try Realm(
+            configuration: .init(
+                fileURL: url, schemaVersion: 1,
+                migrationBlock: { migration, _ in
+                    migration.renameProperty(onType: "Slip", from: "text", to: "words")
+                    migration.enumerateObjects(ofType: "Desk") { old, new in new!["slip"] = old!["slip"] }
+                }, objectTypes: [Desk.self, Slip.self]))
+        #expect(realm.objects(Desk.self)[0].slip?.words == "note" && realm.countEmbedded(Slip.self) == 1)
     }
 
     // MARK: Chains
