@@ -3,10 +3,11 @@ extension Value {
     /// and 0 if they are equal in this order.
     ///
     /// * null < bool < numbers < string < data < date < object id < uuid < links < lists < sets < maps.
-    /// * Numbers of all types compare by their exact value, also beyond 2^53. Zeros are equal whatever their
-    ///   sign, and so are 1, 1.0 and the decimals 1.0 and 1.00. NaNs come before all other numbers; they compare by
-    /// type (float, double, decimal), then by bits. * Strings compare by their UTF-8 bytes, data by bytes; links by
-    /// table, then key; collections by their first differing elements, then count.
+    /// * Numbers of all types compare by their exact value, also beyond 2^53. Zeros are equal whatever their sign, and
+    ///   so are 1, 1.0 and the decimals 1.0 and 1.00. NaNs come before all other numbers; they compare by type (float,
+    ///   double, decimal), then by bits.
+    /// * Strings compare by their UTF-8 bytes, data by bytes; links by table, then key; collections by their first
+    ///   differing elements, then count.
     ///
     /// Two values that are `==` are equal here. The reverse does not hold for numbers of different types, nor for
     /// decimals such as 1.0 and 1.00. A set holds only one of several values that are equal here.
