@@ -55,15 +55,15 @@ package enum CallerLine {
         #endif
     }
 
-    /// The number of frames that are searched.
+    /// The number of frames that are searched at most.
     private static let frameLimit: Int32 = 128
 
     /// The innermost line on the calling thread's stack that lies outside of Firn; nil if none can be found.
     static func find() -> Frame? {
         #if os(Linux) && canImport(Runtime)
-            // The search follows frame pointers blindly.
-            guard firn_has_frame_pointers(frameLimit),
-                let backtrace = try? Backtrace.capture(limit: Int(frameLimit), top: 0),
+            // The capture follows frame pointers blindly, so it must end before they lead out of the stack.
+            let count = Int(firn_frame_count(frameLimit))
+            guard count > 0, let backtrace = try? Backtrace.capture(limit: count, top: 0),
                 let known = backtrace.symbolicated()
             else { return nil }
             let frames = known.frames.compactMap(\.symbol).map { symbol in

@@ -40,14 +40,14 @@ int firn_callback_depth(int change);
 // begun.
 void *_Nullable firn_thread_end_value(void);
 
-// Whether the first `limit` frames of the calling thread's stack can be found by their frame pointers without reading
-// outside of the stack. False in code that was compiled without frame pointers, where the register holds anything, and
-// on platforms where this is not implemented.
-bool firn_has_frame_pointers(int limit);
+// The number of innermost frames of the calling thread's stack, up to `limit`, that can be found by frame pointers
+// without reading outside of the stack. Behind code that was compiled without frame pointers, the register may hold
+// anything. 0 on platforms where this is not implemented.
+int firn_frame_count(int limit);
 
-// Whether the first `limit` frames of a chain that begins at `frame` lie between two addresses. The chain ends at a
-// frame whose caller's frame does not lie above it.
-bool firn_frames_lie_in(const void *_Nonnull frame, const void *_Nonnull start, const void *_Nonnull end, int limit);
+// The number of frames, up to `limit`, of the chain that begins at `frame`, as far as they lie between two addresses.
+// The chain ends at a frame whose caller's frame does not lie above it.
+int firn_frames_between(const void *_Nonnull frame, const void *_Nonnull start, const void *_Nonnull end, int limit);
 
 // A thread of the system. Where the type is a pointer, its nullability must be stated.
 #if defined(__GLIBC__)
