@@ -641,6 +641,11 @@ import Testing
         dated.list.append(objectsIn: [.int(1), .date(Date(timeIntervalSince1970: 5)), .int(3)])
         try realm.write { realm.add(dated) }
         #expect(dated.list.average() as Double? == 2)
+        try realm.write {
+            for (id, value) in zip(10..., dated.list) { realm.create(Box.self, value: ["id": id, "any": value]) }
+        }
+        let boxes = realm.objects(Box.self).filter("id >= 10")
+        #expect(boxes.count == 3 && boxes.average(ofProperty: "any") as Double? == 2)
         #expect(dated.list.max() == .date(Date(timeIntervalSince1970: 5)) && dated.list.min() == .int(1))
         #expect(realm.schema["Box"]?["any"]?.type == .any && realm.schema["Box"]?["list"]?.isArray == true)
     }
