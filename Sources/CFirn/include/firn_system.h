@@ -42,7 +42,7 @@ void *_Nullable firn_thread_end_value(void);
 
 // The number of innermost frames of the calling thread's stack, up to `limit`, that can be found by frame pointers
 // without reading outside of the stack. Behind code that was compiled without frame pointers, the register may hold
-// anything. 0 on platforms where this is not implemented.
+// anything. 0 on other systems than Linux, and on other processors than x86-64 and ARM.
 int firn_frame_count(int limit);
 
 // The number of frames, up to `limit`, of the chain that begins at `frame`, as far as they lie between two addresses.

@@ -124,8 +124,7 @@ struct Resolution {
         }
     }
 
-    /// Sets the properties whose types read the embedded objects that they are stored as. The innermost properties are
-    /// set first.
+    /// Sets the properties whose types read the embedded objects that they are stored as, the innermost ones first.
     private func convert() throws {
         struct Target: Hashable {
             let object: ObjectIdentifier
@@ -154,8 +153,7 @@ struct Resolution {
         return names.reversed().joined(separator: ".")
     }
 
-    /// Removes the links between copies that will not be added. These links may form cycles, which would never be
-    /// freed.
+    /// Removes the links between copies that will not be added. They may form cycles, which would never be freed.
     func dropLinks() {
         for task in tasks where !task.isUpdate && !task.object.isManaged {
             for property in task.info.stored where property.isLink || property.isMixed {
@@ -299,8 +297,7 @@ struct Resolution {
         return false
     }
 
-    /// The embedded objects of a property that are changed in place, by an update or by a second value for a new
-    /// object.
+    /// The embedded objects of a property that an update, or a second value for a new object, changes in place.
     private func embeddedInPlace(_ property: PropertyInfo, of task: Int?) -> InPlace {
         guard property.isOwner, policy == .modified, let realm, let task, let target = property.shape.target else {
             return .none
@@ -479,9 +476,9 @@ extension Resolution {
 
     private mutating func mixed(_ value: AnyRealmValue, at location: Location) throws -> AnyRealmValue {
         // If nothing is copied, objects are linked to as they are.
-        guard realm != nil else { return value }
+        guard let realm else { return value }
         return try value.replacingObjects { object in
-            if let realm, !object.isManaged || _RealmInstance.of(object._row) !== realm {
+            if !object.isManaged || _RealmInstance.of(object._row) !== realm {
                 _ = try realm.checkedBinding(of: object.modelType)
             }
             let resolved = try self.object(object.modelType, object, at: location)

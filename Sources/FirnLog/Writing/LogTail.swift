@@ -149,8 +149,7 @@ final class LogTail: @unchecked Sendable {
         }
     }
 
-    /// The manifest, and approximately the end of the open segment. The end is an estimate, and must not be used to
-    /// read frames.
+    /// The manifest, and an estimate of the end of the open segment, which must not be used to read frames.
     var extent: (manifest: Manifest, end: Int) { lock.withLock { (manifest, min(filled, end)) } }
 
     /// Whether a commit has been written to the open segment. Called by the appender.
@@ -237,8 +236,7 @@ final class LogTail: @unchecked Sendable {
 
     // MARK: Writing
 
-    /// Completes the frame in `buffer` (80 bytes of space, payload, padding), writes it at the end of the log, and
-    /// moves that end.
+    /// Completes the frame in `buffer` (80 bytes of space, payload, padding), appends it to the log, and moves the end.
     func write(_ buffer: inout ByteWriter, _ part: EncodedPart, time: Int64) throws(StorageError) {
         assertAppending()
         let open = manifest.openSegment
@@ -465,8 +463,7 @@ final class LogTail: @unchecked Sendable {
             time: lastTime, mark: markWritten)
     }
 
-    /// Moves the end of the log to a position up to which this process has read the commits of others. Called by the
-    /// appender.
+    /// Moves the end of the log to where this process has read the commits of others. Called by the appender.
     func move(to position: LogReadPosition, _ manifest: Manifest) {
         assertAppending()
         end = position.offset

@@ -54,36 +54,37 @@ private class Unlisted: Object {
         #expect(narrow.smallByName["n"] == 300)
     }
 
-    /// They would be stored, and stop each program that reads them.
-    @Test func valuesThatTheElementsCanNotHaveStop() async {
-        let small = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let (realm, narrow) = try Self.filled()
-            try realm.write { narrow.dynamicList("small").append(narrow.dynamicList("ints")[0]) }
-        }
-        expectMessage(small, "the element is the value 300, and Narrow.small takes no such value")
-        let level = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let (realm, narrow) = try Self.filled()
-            try realm.write { narrow.dynamicList("levels").append(narrow.dynamicList("ints")[1]) }
-        }
-        expectMessage(level, "the element is the value 77, and Narrow.levels takes no such value")
-        let levelOrNil = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let (realm, narrow) = try Self.filled()
-            try realm.write { narrow.dynamicList("levelsOrNil").append(narrow.dynamicList("ints")[1]) }
-        }
-        expectMessage(levelOrNil, "Narrow.levelsOrNil takes no such value")
-        let member = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let (realm, narrow) = try Self.filled()
-            try realm.write { narrow.dynamicMutableSet("smallSet").insert(narrow.dynamicList("ints")[0]) }
-        }
-        expectMessage(member, "Narrow.smallSet takes no such value")
-        let entry = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let (realm, narrow) = try Self.filled()
-            try realm.write {
-                narrow.ints.append(70_000)
-                narrow.dynamicMap("smallByName")["n"] = narrow.dynamicList("ints")[3]
+    private enum Misfit: String, CaseIterable, Codable {
+        case small, levels, levelsOrNil, smallSet, smallByName
+
+        var value: Int {
+            switch self {
+            case .small, .smallSet: 300
+            case .levels, .levelsOrNil: 77
+            case .smallByName: 70_000
             }
         }
-        expectMessage(entry, "Narrow.smallByName takes no such value")
+
+        func add(_ element: DynamicObject, to narrow: Narrow) {
+            switch self {
+            case .small, .levels, .levelsOrNil: narrow.dynamicList(rawValue).append(element)
+            case .smallSet: narrow.dynamicMutableSet(rawValue).insert(element)
+            case .smallByName: narrow.dynamicMap(rawValue)["n"] = element
+            }
+        }
+    }
+
+    /// They would be stored, and stop each program that reads them.
+    @Test(arguments: Misfit.allCases) private func valuesThatTheElementsCanNotHaveStop(_ misfit: Misfit) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [misfit] in
+            let (realm, narrow) = try Self.filled()
+            try realm.write {
+                narrow.ints.append(misfit.value)
+                misfit.add(narrow.dynamicList("ints")[3], to: narrow)
+            }
+        }
+        expectMessage(
+            result, "the element is the value \(misfit.value), and Narrow.\(misfit.rawValue) takes no such value")
     }
 
     @Test func elementsAreTheirValuesWhereValuesAreExpected() throws {
