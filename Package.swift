@@ -22,6 +22,7 @@ let package = Package(
     traits: [
         .trait(name: "Metrics", description: "FirnMetrics passes measurements to swift-metrics."),
         .trait(name: "Combine", description: "FirnCombine has publishers: Combine's, or OpenCombine's on Linux."),
+        .trait(name: "Encryption", description: "Stores can be encrypted on Linux, with swift-crypto."),
         .trait(name: "SQLite", description: "The firn command imports databases of SQLite, with the system's library."),
     ],
     dependencies: [
@@ -29,6 +30,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],
     targets: [
         .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
@@ -37,7 +39,14 @@ let package = Package(
         .target(name: "CFirn", cSettings: [.define("_GNU_SOURCE")]),
         .target(name: "FirnBytes", dependencies: ["CLZ4", "CFirn"]),
         .target(name: "FirnStorage", dependencies: ["CFirn"]),
-        .target(name: "FirnLog", dependencies: ["FirnBytes", "FirnStorage"]),
+        .target(
+            name: "FirnCrypto",
+            dependencies: [
+                "FirnStorage", "CFirn",
+                .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
+                .product(name: "CryptoExtras", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
+            ]),
+        .target(name: "FirnLog", dependencies: ["FirnBytes", "FirnStorage", "FirnCrypto"]),
         .target(name: "FirnCore", dependencies: ["FirnLog", "FirnStorage", "FirnBytes", "CFirn"]),
         .target(name: "FirnQuery", dependencies: ["FirnCore", "CFirn"]),
         .target(

@@ -1,8 +1,20 @@
+import CFirn
+
 /// The source of Firn's random numbers, so that tests can repeat them.
 public protocol Randomness: AnyObject, Sendable {
     func next() -> UInt64
 
     func fill(_ buffer: UnsafeMutableRawBufferPointer)
+}
+
+extension Randomness {
+    /// Returns `count` random bytes.
+    package func bytes(_ count: Int) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            fill(UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: count))
+            initialized = count
+        }
+    }
 }
 
 extension Randomness {
@@ -32,5 +44,11 @@ public final class SystemRandomness: Randomness {
     public func next() -> UInt64 {
         var generator = SystemRandomNumberGenerator()
         return generator.next()
+    }
+
+    /// Fills the buffer with one call of the system for each 256 bytes.
+    public func fill(_ buffer: UnsafeMutableRawBufferPointer) {
+        guard let start = buffer.baseAddress else { return }
+        guard firn_random(start, buffer.count) else { fatalError("Firn: the system has no random numbers") }
     }
 }

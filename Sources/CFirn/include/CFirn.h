@@ -6,6 +6,7 @@
 #include "firn_core.h"
 #include "firn_mapping.h"
 #include "firn_scratch.h"
+#include "firn_secrets.h"
 #include "firn_kernels.h"
 #include "firn_math.h"
 #include "firn_images.h"

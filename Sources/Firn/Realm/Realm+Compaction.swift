@@ -54,11 +54,12 @@ extension Realm {
     /// Cost: O(everything). Stops the program on the wrong thread.
     ///
     /// - Parameter fileURL: the folder to create, which only its owner can access. Its parent must exist.
-    /// - Parameter encryptionKey: must be nil: encryption does not exist yet.
+    /// - Parameter encryptionKey: 64 bytes with which the copy is encrypted; nil for a copy without encryption. It may
+    ///   differ from this realm's key.
     /// - Throws: `Realm.Error` with one of these codes. Nothing is left of a copy that failed.
     ///   - `.fileExists`: something has that name already. An unfinished copy does not count, and is written again.
-    ///   - `.unsupportedFeature`: there is a key.
-    ///   - `.invalidInput`: the URL is not a file URL.
+    ///   - `.unsupportedFeature`: there is a key, and this build has no cryptography.
+    ///   - `.invalidInput`: the URL is not a file URL, or the key does not have 64 bytes.
     ///   - `.outOfDiskSpace`: the disk is full.
     ///   - `.fail`: the realm is in a write transaction.
     ///   - `.invalidDatabase`: damage is met.
@@ -70,11 +71,7 @@ extension Realm {
     private func writeCopy(to fileURL: URL, _ encryptionKey: Data?, _ fileMode: FileMode) throws {
         instance.check()
         let path = try fileURL.checkedStorePath(of: "The copy's URL")
-        if encryptionKey != nil {
-            throw Realm.Error(
-                .unsupportedFeature, "This version of Firn can't encrypt. Write the copy without an encryptionKey.",
-                fileURL: fileURL)
-        }
+        let key = try EncryptionKey.checked(encryptionKey, fileURL)
         guard !instance.isInTransaction else {
             throw Realm.Error(
                 .fail, "No copy can be written within a write transaction; commit or cancel it first.", fileURL: fileURL
@@ -85,7 +82,7 @@ extension Realm {
         instance.waitForOwnCommit()
         do throws(StoreError) {
             try Store.writeCopy(
-                of: instance.shownPin, to: path, fileMode: fileMode, storage: PosixStorage.shared)
+                of: instance.shownPin, to: path, fileMode: fileMode, encryptionKey: key, storage: PosixStorage.shared)
         } catch {
             if case .log(let inner) = error.code, inner.code == .foreignFolder {
                 throw Realm.Error(

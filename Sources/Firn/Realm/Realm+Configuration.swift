@@ -102,8 +102,23 @@ extension Realm {
         }
         private var identifier: String?
 
-        /// The key of an encrypted store. Encryption does not exist yet: opening with a key of 64 bytes throws
-        /// `.unsupportedFeature`, with any other `.invalidInput`.
+        /// The key of an encrypted store: 64 random bytes. A store that is made with a key is encrypted, and can only be
+        /// opened with that key. Nil for a store without encryption.
+        ///
+        /// ```swift
+        /// var configuration = Realm.Configuration(fileURL: url)
+        /// configuration.encryptionKey = try Data(contentsOf: keyFile)  // 64 bytes, kept where only the program can read
+        /// let realm = try Realm(configuration: configuration)
+        /// ```
+        ///
+        /// Nobody can read the store without the key, its owner included, so keep a copy of the key. Opening throws
+        /// `.invalidInput` for a key of another length. It throws `.invalidDatabase` if the key is another one, if it is
+        /// missing, and if there is a key and the store is not encrypted. On Linux the package's trait `Encryption` must
+        /// be on; without it, opening throws `.unsupportedFeature`. So does a realm in memory, which has no files to
+        /// encrypt.
+        ///
+        /// See <doc:Security> for what encryption protects and what it does not, and
+        /// ``Realm/changeEncryptionKey(for:to:)``.
         public var encryptionKey: Data?
 
         /// Whether the realm is opened for reading only: it shows what was committed when it was opened, and can't be
@@ -406,6 +421,7 @@ extension Realm.Configuration {
         guard let fileURL else { return nil }
         var options = LogOptions(folder: fileURL.storePath)
         options.fileMode = FileMode(fileMode)
+        options.encryptionKey = storeKey
         options.access = readOnly ? .readOnly : .readWrite(waitMilliseconds: Int(milliseconds: lockTimeout) ?? 0)
         switch durability {
         case .full: options.durability = .full

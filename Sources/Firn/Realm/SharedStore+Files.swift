@@ -56,20 +56,25 @@ extension SharedStore {
 
     /// Calls `body` with a store. If this process does not have the store open, it is opened for reading meanwhile, and
     /// other openers of this process wait.
-    static func examining<Result>(_ url: URL, _ body: (Store) throws -> Result) throws -> Result {
+    static func examining<Result>(
+        _ url: URL, encryptionKey: Data?, _ body: (Store) throws -> Result
+    ) throws -> Result {
         _ = try url.checkedStorePath(of: "A store's URL")
+        _ = try EncryptionKey.checked(encryptionKey, url)
+        var configuration = Realm.Configuration(fileURL: url, encryptionKey: encryptionKey, readOnly: true)
+        configuration.verifyOnOpen = .directory
         // Computed once: the path may lead elsewhere by the end, and the opening must end under the name that it began
         // with.
         let name = name(url)
         while true {
             switch find(name) {
-            case .store(let shared): return try body(shared.store)
+            case .store(let shared):
+                try shared.checkKey(configuration.storeKey, url)
+                return try body(shared.store)
             case .opening(let opening): try wait(for: opening, url)
             case .own(let opening):
                 defer { endOpening(opening, name) }
                 try checkExists(url)
-                var configuration = Realm.Configuration(fileURL: url, readOnly: true)
-                configuration.verifyOnOpen = .directory
                 let store = try storing(url, Store(configuration.storeOptions, storage: PosixStorage.shared))
                 defer { ignoringError { () throws(StoreError) in try store.close() } }
                 return try body(store)
@@ -96,10 +101,12 @@ extension SharedStore {
                 guard try Store.exists(at: seed.checkedStorePath(of: "seedFilePath"), storage: storage) else {
                     throw Realm.Error(.fileNotFound, "There is no store at seedFilePath to be copied.", fileURL: seed)
                 }
-                return try examining(seed) { store in
+                // The seed has the key of the configuration, and so does its copy.
+                return try examining(seed, encryptionKey: configuration.encryptionKey) { store in
                     try Store.writeCopy(
                         of: store.pin(at: CallSite(#fileID, #line)), to: path,
-                        fileMode: FileMode(configuration.fileMode), replacesRemains: true, storage: storage)
+                        fileMode: FileMode(configuration.fileMode), encryptionKey: store.encryptionKey,
+                        replacesRemains: true, storage: storage)
                 }
             } catch let error as StoreError {
                 guard error.isLocked || error.saysThatNameIsTaken, Date() < deadline else {

@@ -244,15 +244,11 @@ final class SharedStore: @unchecked Sendable {
     /// The store of a configuration, opened if this process does not have it open. Waits if another thread is opening
     /// it.
     static func of(_ configuration: Realm.Configuration) throws -> SharedStore {
-        if let key = configuration.encryptionKey {
-            guard key.count == 64 else {
-                throw Realm.Error(
-                    .invalidInput, "The encryption key has \(key.count) bytes; 64 are needed.",
-                    fileURL: configuration.fileURL)
-            }
+        if try EncryptionKey.checked(configuration.encryptionKey, configuration.fileURL) != nil,
+            configuration.fileURL == nil
+        {
             throw Realm.Error(
-                .unsupportedFeature, "This version of Firn can't encrypt. Open without an encryptionKey.",
-                fileURL: configuration.fileURL)
+                .unsupportedFeature, "A realm in memory has no files to encrypt. Open it without an encryptionKey.")
         }
         if let url = configuration.fileURL { _ = try url.checkedStorePath(of: "fileURL") }
         try DefaultStore.prepare(for: configuration)
@@ -308,9 +304,21 @@ final class SharedStore: @unchecked Sendable {
                 "The realm is open \(isReadOnly ? "read-only" : "for writing") in this process; open it in the same way.",
                 fileURL: configuration.fileURL)
         }
+        try checkKey(configuration.storeKey, configuration.fileURL)
         store.retain(retention)
         // The new opener sees what other processes have written, or gets the reason why that can't be shown.
         try storing(configuration.fileURL, store.catchUp())
+    }
+
+    /// Throws if the store was opened with another key, or one of both has no key.
+    func checkKey(_ key: EncryptionKey?, _ url: URL?) throws {
+        let own = store.encryptionKey
+        guard key != own else { return }
+        let text =
+            own == nil
+            ? "without an encryptionKey" : key == nil ? "with an encryptionKey" : "with another encryptionKey"
+        throw Realm.Error(
+            .alreadyOpen, "The realm is open \(text) in this process; open it in the same way.", fileURL: url)
     }
 
     /// Opens a store, and wakes the threads that wait for it.

@@ -64,7 +64,9 @@ final class CleaningPlan {
             try thread.checkNotStopped()
         }
         liveByteCount = live.count(in: 0..<unitCount) * OnDiskNode.unit
-        choose(files, holes: holes.map(FreeSpaceMap.blocks), byteCount: byteCount, room: room)
+        choose(
+            files, holes: holes.map { FreeSpaceMap.blocks($0, of: mapping.holeByteCount) }, byteCount: byteCount,
+            room: room)
         if let fileCount, !isCut { clear(files, keeping: fileCount, room: room) }
         for root in roots { _ = decide(root) }
         findUnknown(files)

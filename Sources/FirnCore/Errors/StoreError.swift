@@ -17,6 +17,8 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
         case schemaChangedElsewhere
         /// A limit of `Limits` was exceeded.
         case limit
+        /// A setting is not possible for this kind of store.
+        case unsupported
         /// More is held than `StoreOptions.maximumNumberOfActiveVersions` or `maximumRetainedByteCount` allows. The
         /// text lists the holders.
         case tooManyActiveVersions

@@ -69,17 +69,14 @@ final class CheckpointMapping: @unchecked Sendable {
         let origin: Origin
         /// The least stamp of the versions that reach into the file.
         var firstStamp: UInt64 = 0
-        /// Set if the file is read into memory piece by piece: the file, and which blocks of 64 KiB have been read.
-        var reading: (file: any StorageFile, blocks: [Bool])?
+        /// Set if the file is read into memory piece by piece: the file, and which of its units have been read.
+        var reading: (file: CheckpointFileReader, units: [Bool])?
     }
 
     /// The most rows, entries or elements that a node's count may claim per byte of the files. It is twice as many as
     /// in a leaf of 256 rows without columns. So a walk whose length is given by counts, also by those of stand-ins,
     /// costs O(bytes of the files).
     private static let mostPerByte = 8
-
-    /// Bytes of a block, the unit of reading for files that are not mapped.
-    private static let blockByteCount = ReservedMemory.alignment
 
     /// Reserves addresses for files of `byteCount` bytes.
     ///
@@ -95,7 +92,7 @@ final class CheckpointMapping: @unchecked Sendable {
         let bitByteCount = ReservedMemory.roundUp(reserved / OnDiskNode.unit / 8)
         memory = try ReservedMemory(byteCount: reserved + 2 * bitByteCount)
         self.byteCount = reserved
-        dead = FreeSpaceMap(holes: holes)
+        dead = FreeSpaceMap(holes: holes, blockByteCount: log?.holeByteCount ?? FileRange.blockByteCount)
         try memory.fill(length: 2 * bitByteCount, at: reserved)
         covered = UnitBits(memory.base + reserved + bitByteCount)
         self.log = log
@@ -145,17 +142,21 @@ final class CheckpointMapping: @unchecked Sendable {
     /// - Parameter byMapping: if false, the file is read into memory instead, piece by piece, as its nodes are
     ///   reached.
     func add(
-        _ entry: Checkpoint.File, file: any StorageFile, origin: Origin, byMapping: Bool
+        _ entry: Checkpoint.File, file: CheckpointFileReader, origin: Origin, byMapping: Bool
     ) throws(StorageError) {
         var mappedFile = MappedFile(entry: entry, path: file.path, origin: origin, reading: nil)
         var isMapped = false
-        if byMapping { isMapped = try memory.map(file, length: entry.byteCount, at: entry.start) }
+        if byMapping, let mappable = file.mappable {
+            isMapped = try memory.map(mappable, length: entry.byteCount, at: entry.start)
+        }
         if isMapped {
             file.close()
         } else {
             try memory.fill(length: entry.byteCount, at: entry.start)
-            let blocks = (entry.byteCount + CheckpointMapping.blockByteCount - 1) / CheckpointMapping.blockByteCount
-            mappedFile.reading = (file, [Bool](repeating: false, count: blocks))
+            // What is decrypted is on no disk, and a core dump must not bring it there.
+            if file.isEncrypted { firn_exclude_from_dumps(base + entry.start, entry.byteCount) }
+            let units = (entry.byteCount + file.unitByteCount - 1) / file.unitByteCount
+            mappedFile.reading = (file, [Bool](repeating: false, count: units))
         }
         fileReferences.retain([entry.id])
         lock.lock()
@@ -173,6 +174,9 @@ final class CheckpointMapping: @unchecked Sendable {
             }
         }
     }
+
+    /// The unit of holes, in bytes.
+    var holeByteCount: Int { lock.withLock { dead.blockByteCount } }
 
     /// Removes files that no version reaches into any more.
     func remove(_ files: [Checkpoint.File]) throws(StorageError) {
@@ -430,10 +434,16 @@ final class CheckpointMapping: @unchecked Sendable {
         lock.lock()
         defer { lock.unlock() }
         guard let index = mappedFiles.firstIndex(where: { $0.entry == entry }) else { return nil }
-        if let damage = read(index, 0..<entry.byteCount) { return damage }
+        let holes = dead.holes.filter { $0.lowerBound >= entry.start && $0.lowerBound < entry.range.upperBound }
+        // A hole may have been punched, so what is encrypted there can't be read.
+        var read = 0
+        for hole in holes {
+            if let damage = self.read(index, read..<hole.lowerBound - entry.start) { return damage }
+            read = hole.upperBound - entry.start
+        }
+        if let damage = self.read(index, read..<entry.byteCount) { return damage }
         var offset = CheckpointFileWriter.headerByteCount
         let start = base + entry.start
-        let holes = dead.holes.filter { $0.lowerBound >= entry.start }
         var next = 0
         while offset < entry.byteCount {
             if next < holes.count, holes[next].lowerBound == entry.start + offset {
@@ -457,26 +467,22 @@ final class CheckpointMapping: @unchecked Sendable {
         return nil
     }
 
-    /// Reads those blocks of a range of a file that are not in memory yet, if the file is not mapped. Returns the
-    /// damage if that fails. The lock is held.
+    /// Reads those units of a range of a file that are not in memory yet, if the file is not mapped. Returns the damage
+    /// if that fails. The lock is held.
     private func read(_ index: Int, _ range: Range<Int>) -> StoreDamage? {
         lock.assertHeld()
         guard !range.isEmpty, let reading = mappedFiles[index].reading else { return nil }
         let entry = mappedFiles[index].entry
-        for block in range.lowerBound / CheckpointMapping.blockByteCount...(range.upperBound - 1)
-            / CheckpointMapping.blockByteCount
-        where !reading.blocks[block] {
-            let offset = block * CheckpointMapping.blockByteCount
-            let length = min(CheckpointMapping.blockByteCount, entry.byteCount - offset)
+        let unitByteCount = reading.file.unitByteCount
+        for unit in range.lowerBound / unitByteCount...(range.upperBound - 1) / unitByteCount
+        where !reading.units[unit] {
+            let offset = unit * unitByteCount
+            let length = min(unitByteCount, entry.byteCount - offset)
             let target = UnsafeMutableRawBufferPointer(start: base + entry.start + offset, count: length)
-            do throws(StorageError) {
-                guard try reading.file.read(into: target, at: offset) == length else {
-                    return StoreDamage(path: mappedFiles[index].path, offset: offset, detail: "the file ends early")
-                }
-            } catch {
-                return StoreDamage(path: mappedFiles[index].path, offset: offset, detail: error.description)
+            do throws(LogError) { try reading.file.read(unit: unit, into: target) } catch {
+                return StoreDamage(path: mappedFiles[index].path, offset: error.offset ?? offset, detail: error.detail)
             }
-            mappedFiles[index].reading?.blocks[block] = true
+            mappedFiles[index].reading?.units[unit] = true
         }
         return nil
     }

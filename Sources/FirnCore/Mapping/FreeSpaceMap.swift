@@ -9,7 +9,8 @@ import FirnStorage
 ///
 /// Ranges are ranges of offsets in the mapping, and consist of complete nodes.
 struct FreeSpaceMap {
-    private static let blockByteCount = FileRange.blockByteCount
+    /// The unit of holes in bytes, a power of two.
+    let blockByteCount: Int
 
     /// A dead node. `after` is the stamp of the last version that reached it.
     struct Waiting {
@@ -31,19 +32,23 @@ struct FreeSpaceMap {
 
     /// - Parameter holes: the holes that the checkpoint lists. It does not matter which of them were punched before:
     ///   a hole can be punched twice.
-    init(holes: [Range<Int>] = []) {
+    /// - Parameter blockByteCount: the unit of holes.
+    init(holes: [Range<Int>] = [], blockByteCount: Int = FileRange.blockByteCount) {
+        self.blockByteCount = blockByteCount
         free = holes
         self.holes = holes
     }
 
     /// Returns the whole blocks in a range; an empty range if there is none.
-    static func blocks(_ range: Range<Int>) -> Range<Int> {
+    static func blocks(_ range: Range<Int>, of blockByteCount: Int) -> Range<Int> {
         let start = (range.lowerBound + blockByteCount - 1) & ~(blockByteCount - 1)
         return start..<max(start, range.upperBound & ~(blockByteCount - 1))
     }
 
     /// Returns the number of bytes of the whole blocks in holes.
-    static func blockByteCount(of holes: [Range<Int>]) -> Int { holes.reduce(0) { $0 + blocks($1).count } }
+    static func byteCount(ofBlocksIn holes: [Range<Int>], of blockByteCount: Int) -> Int {
+        holes.reduce(0) { $0 + blocks($1, of: blockByteCount).count }
+    }
 
     /// Returns the number of bytes of the waiting nodes inside some holes, and outside of them.
     func waitingByteCount(besides holes: [Range<Int>]) -> (inHoles: Int, outside: Int) {
@@ -103,7 +108,7 @@ struct FreeSpaceMap {
                 within.append(holes[next])
                 next += 1
             }
-            if FreeSpaceMap.blocks(range).isEmpty { continue }
+            if FreeSpaceMap.blocks(range, of: blockByteCount).isEmpty { continue }
             if mayBeHole(range) { found.append(range) } else { found += within }
         }
         return found
@@ -117,7 +122,7 @@ struct FreeSpaceMap {
             while next < holes.count, holes[next].upperBound <= range.lowerBound { next += 1 }
             var index = next
             while index < holes.count, holes[index].lowerBound < range.upperBound {
-                let run = FreeSpaceMap.blocks(range.clamped(to: holes[index]))
+                let run = FreeSpaceMap.blocks(range.clamped(to: holes[index]), of: blockByteCount)
                 if !run.isEmpty, !punched.contains(run) { blocks.append(run) }
                 index += 1
             }

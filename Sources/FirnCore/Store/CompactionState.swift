@@ -19,8 +19,12 @@ final class CompactionState: Sendable {
     /// The bytes of log since the last checkpoint above which the free disk space is checked.
     let spaceCheckAt = Atomic<Int>(Compactor.spaceCheckByteCount)
 
+    /// The unit of holes in the checkpoint's files, in bytes.
+    let blockByteCount: Int
+
     /// - Parameter start: the checkpoint that the store begins with; nil if there is none.
-    init(from start: CheckpointBase?) {
+    init(from start: CheckpointBase?, blockByteCount: Int) {
+        self.blockByteCount = blockByteCount
         guard let start else {
             liveByteCount = Atomic(0)
             holeByteCount = Atomic(0)
@@ -29,8 +33,10 @@ final class CompactionState: Sendable {
         }
         let state = start.state
         liveByteCount = Atomic(
-            Compactor.liveByteCount(of: start.checkpoint, holes: state.holes, garbage: state.garbage))
-        holeByteCount = Atomic(FreeSpaceMap.blockByteCount(of: state.holes))
+            Compactor.liveByteCount(
+                of: start.checkpoint, holes: state.holes, blockByteCount: blockByteCount,
+                garbage: state.garbage))
+        holeByteCount = Atomic(FreeSpaceMap.byteCount(ofBlocksIn: state.holes, of: blockByteCount))
         garbageBefore = Atomic(state.garbage)
     }
 }

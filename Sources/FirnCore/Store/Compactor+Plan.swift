@@ -64,11 +64,14 @@ extension Compactor {
         let punchesHoles = log.isOnlyReader && !state.cannotPunchHoles.load(ordering: .relaxed)
         reclaim(mapping)
         let holes = punchesHoles ? try findHoles(in: mapping, pin, log) : mapping.withDead { $0.holes }
-        let grown = FreeSpaceMap.blockByteCount(of: holes) - state.holeByteCount.load(ordering: .relaxed)
+        let grown =
+            FreeSpaceMap.byteCount(ofBlocksIn: holes, of: state.blockByteCount)
+            - state.holeByteCount.load(ordering: .relaxed)
         let garbage = context.checkpointGarbage.load(ordering: .relaxed)
         let waiting = mapping.withDead { $0.waitingByteCount(besides: holes).outside }
         let suspected = mapping.withDead { $0.suspectedByteCount(before: pin.stamp) }
-        let share = compaction.garbageShare * Double(previous.byteCount - FreeSpaceMap.blockByteCount(of: holes))
+        let filled = previous.byteCount - FreeSpaceMap.byteCount(ofBlocksIn: holes, of: state.blockByteCount)
+        let share = compaction.garbageShare * Double(filled)
         var isWasteful = Double(garbage - grown - waiting) > share
         let isLong = previous.files.count > Compactor.wantedFileCount
         // The checkpoint's version may still have its tree on the heap, if its rebase failed after publishing.
@@ -120,7 +123,8 @@ extension Compactor {
         let remaining = holes.filter { !isDropped($0) }
         // The bytes of the dropped files outside of holes.
         let droppedByteCount =
-            dropped.reduce(0) { $0 + $1.nodes.count } - FreeSpaceMap.blockByteCount(of: holes.filter(isDropped))
+            dropped.reduce(0) { $0 + $1.nodes.count }
+            - FreeSpaceMap.byteCount(ofBlocksIn: holes.filter(isDropped), of: state.blockByteCount)
         return CheckpointPlan.Addition(
             mapping: mapping, start: start, files: kept, droppedFiles: dropped, holes: remaining, cleaning: cleaning,
             garbageAfter: max((cleaning?.deadByteCount ?? garbage) + moved - droppedByteCount, 0))
@@ -152,7 +156,8 @@ extension Compactor {
     func notePublished(_ checkpoint: Checkpoint, _ plan: CheckpointPlan, stamp: UInt64) {
         state.liveByteCount.store(
             Compactor.liveByteCount(
-                of: checkpoint, holes: plan.addition?.holes ?? [], garbage: plan.addition?.garbageAfter ?? 0),
+                of: checkpoint, holes: plan.addition?.holes ?? [], blockByteCount: state.blockByteCount,
+                garbage: plan.addition?.garbageAfter ?? 0),
             ordering: .relaxed)
         guard let addition = plan.addition else {
             context.checkpointGarbage.wrappingSubtract(plan.garbage, ordering: .relaxed)
@@ -163,13 +168,16 @@ extension Compactor {
             dead.holes = addition.holes
             if addition.cleaning != nil { dead.dropSuspects(before: stamp) }
         }
-        state.holeByteCount.store(FreeSpaceMap.blockByteCount(of: addition.holes), ordering: .relaxed)
+        state.holeByteCount.store(
+            FreeSpaceMap.byteCount(ofBlocksIn: addition.holes, of: state.blockByteCount), ordering: .relaxed)
         context.checkpointGarbage.wrappingAdd(addition.garbageAfter - plan.garbage, ordering: .relaxed)
     }
 
     /// Returns the bytes of the nodes that a checkpoint's version reaches.
-    static func liveByteCount(of checkpoint: Checkpoint, holes: [Range<Int>], garbage: Int) -> Int {
-        max(checkpoint.byteCount - FreeSpaceMap.blockByteCount(of: holes) - garbage, 0)
+    static func liveByteCount(
+        of checkpoint: Checkpoint, holes: [Range<Int>], blockByteCount: Int, garbage: Int
+    ) -> Int {
+        max(checkpoint.byteCount - FreeSpaceMap.byteCount(ofBlocksIn: holes, of: blockByteCount) - garbage, 0)
     }
 
     /// Unmaps the files that the published checkpoint has dropped, and punches its holes.

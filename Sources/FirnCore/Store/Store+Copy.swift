@@ -1,3 +1,4 @@
+import FirnCrypto
 import FirnLog
 import FirnStorage
 
@@ -8,12 +9,14 @@ extension Store {
     ///   - folder: its parent must exist. The folder itself must not exist, unless it is a copy that was interrupted,
     ///     or `replacesRemains` allows it.
     ///   - fileMode: the mode of the copy's files.
+    ///   - encryptionKey: the key of the copy, which is encrypted if there is one.
     ///   - replacesRemains: whether an empty folder, or what an interrupted creation or deletion has left in one, is no
     ///     obstacle.
     ///   - isWanted: called after each piece. If it returns false, this throws, and removes what it has made of the
     ///     copy.
     package static func writeCopy(
-        of pin: Pin, to folder: String, fileMode: FileMode = .ownerOnly, replacesRemains: Bool = false,
+        of pin: Pin, to folder: String, fileMode: FileMode = .ownerOnly, encryptionKey: EncryptionKey? = nil,
+        replacesRemains: Bool = false,
         storage: any Storage, randomness: any Randomness = SystemRandomness.shared,
         isWanted: @escaping () -> Bool = { true }
     ) throws(StoreError) {
@@ -21,7 +24,8 @@ extension Store {
         do throws(LogError) {
             try Log.create(
                 folder, beginningWith: (pin.version, pin.time, SchemaCoding.encode(pin.snapshot.schema)),
-                fileMode: fileMode, replacesRemains: replacesRemains, storage: storage, randomness: randomness
+                fileMode: fileMode, encryptionKey: encryptionKey, replacesRemains: replacesRemains, storage: storage,
+                randomness: randomness
             ) { (file) throws(LogError) in
                 do throws(StoreError) {
                     let root = try DamageRecord.throwing { () throws(StoreError) in

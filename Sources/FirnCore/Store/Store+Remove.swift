@@ -17,6 +17,17 @@ extension Store {
         try logged(Log.remove(path, keepsOthers: keepsOthers, ifStill: seen, storage: storage))
     }
 
+    /// Changes the key of an encrypted store, without rewriting its data. O(1).
+    ///
+    /// - Throws: the log's error; `.locked` if a process has the store open or holds a version of it, and `.key` if the
+    ///   store is not encrypted, or with another key than `old`.
+    package static func changeKey(
+        _ path: String, from old: EncryptionKey, to new: EncryptionKey, storage: any Storage,
+        randomness: any Randomness = SystemRandomness.shared
+    ) throws(StoreError) {
+        try logged(Log.changeKey(path, from: old, to: new, storage: storage, randomness: randomness))
+    }
+
     /// Whether there is a store at a path. False for nothing, an empty folder, and what an interrupted copy, creation
     /// or deletion has left.
     ///

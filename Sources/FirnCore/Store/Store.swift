@@ -55,6 +55,9 @@ package final class Store: TransactionOwner {
     /// files, or is opened read-only.
     package var seenStore: SeenStore? { log?.seenStore }
 
+    /// The key with which the store was opened; nil if it is not encrypted.
+    package var encryptionKey: EncryptionKey? { log?.options.encryptionKey }
+
     /// Opens a store at its last durable version. Creates the store if it does not exist.
     package convenience init(
         _ options: StoreOptions, storage: any Storage, clock: any Clock = SystemClock.shared,
@@ -69,7 +72,8 @@ package final class Store: TransactionOwner {
             log = try logged(Log.open(logOptions, storage: storage, clock: clock, randomness: randomness))
         }
         var heap = NodeHeap()
-        if let log, let logOptions = options.log, logOptions.access != .readOnly {
+        // With a key nothing is mapped to a scratch file: the system writes such a file out whenever it likes.
+        if let log, let logOptions = options.log, logOptions.access != .readOnly, !log.isEncrypted {
             let scratchFolder = ScratchFolder(log.storageFolder, threshold: options.transactionMemoryByteCount)
             do throws(StorageError) {
                 // If others have the store open, this could remove files that they are just making.
@@ -152,7 +156,7 @@ package final class Store: TransactionOwner {
         self.clock = clock
         self.isReadOnly = isReadOnly
         self.fileReferences = fileReferences
-        compaction = CompactionState(from: start)
+        compaction = CompactionState(from: start, blockByteCount: log?.holeByteCount ?? FileRange.blockByteCount)
         if let start {
             context = TransactionContext(
                 heap, log, stamp: start.state.stamp, checkpointGarbage: start.state.garbage,

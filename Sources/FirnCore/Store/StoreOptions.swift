@@ -55,6 +55,6 @@ extension StoreOptions {
     func versionLimit() throws(StoreError) -> VersionLimit {
         try VersionLimit(
             versionCount: maximumNumberOfActiveVersions, retainedByteCount: maximumRetainedByteCount,
-            policy: activeVersionPolicy, hasFiles: log != nil)
+            policy: activeVersionPolicy, hasFiles: log != nil, isEncrypted: log?.encryptionKey != nil)
     }
 }

@@ -53,9 +53,11 @@ struct VersionLimit: Sendable {
     /// No limit.
     init() {}
 
-    /// - Parameter hasFiles: whether the store has a folder, which `.spill` needs.
+    /// - Parameters:
+    ///   - hasFiles: whether the store has a folder, which `.spill` needs.
+    ///   - isEncrypted: whether the store is encrypted. It then writes nothing to scratch files.
     init(
-        versionCount: Int?, retainedByteCount: Int?, policy: ActiveVersionPolicy, hasFiles: Bool
+        versionCount: Int?, retainedByteCount: Int?, policy: ActiveVersionPolicy, hasFiles: Bool, isEncrypted: Bool
     ) throws(StoreError) {
         if let count = versionCount {
             guard count >= 1 else {
@@ -76,6 +78,12 @@ struct VersionLimit: Sendable {
             throw StoreError(
                 .limit,
                 "activeVersionPolicy is .spill, but a store in memory has no folder to write versions to; choose .fail or .wait, or give the store a folder"
+            )
+        }
+        if policy == .spill, isEncrypted {
+            throw StoreError(
+                .unsupported,
+                "activeVersionPolicy is .spill, but an encrypted store writes no version out of memory, where it would be readable; choose .fail or .wait"
             )
         }
         isSet = self.versionCount < .max || byteCount < .max

@@ -21,19 +21,50 @@ extension StoreFolder {
         guard size >= CheckpointHeader.byteCount + 8 else {
             throw LogError(.damage, path: path, offset: 0, detail: "the file of \(size) bytes is too short")
         }
+        let cipher = keyRing == nil ? nil : try readHeader(file).cipher
         let last = try read(file, at: size - 8, count: 8)
         let length = Int(last.withUnsafeBytes { UInt32(littleEndian: $0.loadUnaligned(as: UInt32.self)) })
         let crc = last.withUnsafeBytes { UInt32(littleEndian: $0.loadUnaligned(fromByteOffset: 4, as: UInt32.self)) }
         guard length % 64 == 0, length <= min(size - CheckpointHeader.byteCount, LogLimits.footerByteCount),
             crc == entry.crc,
-            let checkpoint = try read(file, at: size - length, count: length)
-                .withUnsafeBytes({ Checkpoint.decode(footer: $0) }),
-            checkpoint.id == entry.id, checkpoint.version == entry.version,
-            checkpoint.files[checkpoint.files.count - 1].byteCount == size - length
+            var checkpoint = decode(
+                footer: try read(file, at: size - length, count: length), at: size - length, cipher),
+            checkpoint.id == entry.id, checkpoint.version == entry.version
         else {
             throw LogError(.damage, path: path, offset: max(0, size - 64), detail: "the checkpoint's footer is damaged")
         }
+        checkpoint.end = (entry.byteCount, entry.crc)
         return checkpoint
+    }
+
+    /// Decodes a footer that begins at `offset`; nil if it is damaged.
+    private func decode(footer: [UInt8], at offset: Int, _ cipher: SealingCipher?) -> Checkpoint? {
+        guard let cipher else {
+            let checkpoint = footer.withUnsafeBytes { Checkpoint.decode(footer: $0) }
+            return checkpoint?.ownByteCount == offset ? checkpoint : nil
+        }
+        // The footer is authenticated with the number of blocks before it, which follows from its offset.
+        let blockCount =
+            (offset - CheckpointHeader.encryptedByteCount + CheckpointBlocks.stride - 1) / CheckpointBlocks.stride
+        guard let text = CheckpointBlocks.open(footer: footer, behind: blockCount, cipher),
+            let checkpoint = text.withUnsafeBytes({ Checkpoint.decode(footer: $0, isEncrypted: true) }),
+            CheckpointBlocks.end(checkpoint.ownByteCount) == offset
+        else { return nil }
+        return checkpoint
+    }
+
+    /// Reads the header of an encrypted store's checkpoint file, and makes its cipher.
+    private func readHeader(
+        _ file: any StorageFile
+    ) throws(LogError) -> (bytes: [UInt8], salt: FileSalt, cipher: SealingCipher) {
+        let bytes = try read(file, at: 0, count: CheckpointHeader.encryptedByteCount)
+        let salt = bytes.withUnsafeBytes {
+            FileSalt(UnsafeRawBufferPointer(rebasing: $0[CheckpointHeader.byteCount...]))
+        }
+        guard let salt, let cipher = bytes.withUnsafeBytes({ keyRing?.cipher(salt, header: $0) }) else {
+            throw LogError(.damage, path: file.path, offset: 0, detail: "the file's header is damaged")
+        }
+        return (bytes, salt, cipher)
     }
 
     /// Every checkpoint that a manifest lists, the live one last.
@@ -45,20 +76,28 @@ extension StoreFolder {
     }
 
     /// Opens a checkpoint file for reading, and checks its header.
-    func openCheckpointFile(_ entry: Checkpoint.File, _ storeID: StoreID) throws(LogError) -> any StorageFile {
+    func openCheckpointFile(_ entry: Checkpoint.File, _ storeID: StoreID) throws(LogError) -> CheckpointFileReader {
         let path = path(of: checkpoint(entry.id))
         let file = try stored(openToRead(checkpoint(entry.id)))
         let size = try stored(file.size())
-        guard size > entry.byteCount else {
+        let end = keyRing == nil ? entry.byteCount : CheckpointBlocks.end(entry.byteCount)
+        guard size > end else {
             throw LogError(
                 .damage, path: path, offset: size,
-                detail: "the file has \(size) bytes, but the checkpoint needs \(entry.byteCount) of it and its footer")
+                detail: "the file has \(size) bytes, but the checkpoint needs \(end) of it and its footer")
         }
-        let header = try read(file, at: 0, count: CheckpointHeader.byteCount)
-        guard header == CheckpointHeader(storeID: storeID, id: entry.id, start: UInt64(entry.start)).encode() else {
+        var header = CheckpointHeader(storeID: storeID, id: entry.id, start: UInt64(entry.start))
+        var cipher: SealingCipher?
+        let bytes: [UInt8]
+        if keyRing == nil {
+            bytes = try read(file, at: 0, count: CheckpointHeader.byteCount)
+        } else {
+            (bytes, header.salt, cipher) = try readHeader(file)
+        }
+        guard bytes == header.encode(), header.salt?.identity ?? 0 == entry.saltIdentity else {
             throw LogError(.damage, path: path, offset: 0, detail: "the file's header is not that of this checkpoint")
         }
-        return file
+        return CheckpointFileReader(file, byteCount: entry.byteCount, cipher: cipher)
     }
 
     private func read(_ file: any StorageFile, at offset: Int, count: Int) throws(LogError) -> [UInt8] {

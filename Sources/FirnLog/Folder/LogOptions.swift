@@ -1,3 +1,4 @@
+import FirnCrypto
 import FirnStorage
 
 /// When a commit counts as done.
@@ -55,6 +56,8 @@ package struct LogOptions: Sendable {
     package var verify: VerifyOnOpen
     /// Who may read and write the files that are created. Existing files keep their mode.
     package var fileMode = FileMode.ownerOnly
+    /// The user's key of an encrypted store. A store that is made with a key is encrypted.
+    package var encryptionKey: EncryptionKey?
     /// The length at which a segment is sealed, a multiple of 64 and at least 4 KiB.
     package var segmentByteCount = LogLimits.segmentByteCount
     /// The most bytes that a part holds before compression; a longer part is refused.

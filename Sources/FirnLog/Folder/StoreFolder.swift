@@ -24,6 +24,8 @@ struct StoreFolder: Sendable {
     var fileMode = FileMode.ownerOnly
     /// The length of the file `reserve`; nil if it follows the store's size.
     var reserveByteCount: Int?
+    /// The keys of an encrypted store, if the opener has given a key.
+    var keyRing: KeyRing?
     /// Files that are read through handles opened earlier, because their names may have been removed.
     var held: HeldLogFiles?
 
@@ -84,8 +86,11 @@ struct StoreFolder: Sendable {
 
     // MARK: The manifest
 
-    /// Reads and checks the manifest.
-    func readManifest() throws(LogError) -> Manifest {
+    /// Reads and checks the manifest. That proves the key of an encrypted store right.
+    ///
+    /// - Parameter needsKey: if false, an encrypted store's manifest is not authenticated. Then nothing may be read,
+    ///   changed or removed that depends on what the manifest lists.
+    func readManifest(needsKey: Bool = true) throws(LogError) -> Manifest {
         let file = try stored(open(manifest, .read))
         defer { file.close() }
         let size = try stored(file.size())
@@ -98,9 +103,15 @@ struct StoreFolder: Sendable {
                 .damage, path: path(of: manifest), detail: "it is \(size) bytes long, more than a manifest can be")
         }
         let bytes = try stored(file.read(size, at: 0))
-        return try bytes.withUnsafeBufferPointer { (bytes) throws(LogError) in
+        let current = try bytes.withUnsafeBufferPointer { (bytes) throws(LogError) in
             try Manifest.decode(file: UnsafeRawBufferPointer(bytes), path: path(of: manifest)).current
         }
+        if needsKey, let keys = try keys(current), !bytes.starts(with: current.encode(keys)) {
+            throw LogError(
+                .damage, path: path(of: manifest), offset: 0,
+                detail: "it was not written by somebody with the store's key")
+        }
+        return current
     }
 
     /// Replaces the manifest `previous` (nil for a new store) with `next`, durably.
@@ -116,7 +127,8 @@ struct StoreFolder: Sendable {
     func replaceManifest(_ previous: Manifest?, with next: Manifest) throws(LogError) {
         try checkNumbers(of: next)
         try checkInForce(previous)
-        let bytes = next.encode() + (previous?.encode() ?? [])
+        let keys = try keys(next)
+        let bytes = next.encode(keys) + (previous?.encode(keys) ?? [])
         try removeIfPresent(newManifest)
         do throws(LogError) {
             let file = try stored(create(newManifest))

@@ -9,16 +9,19 @@ struct StoreLocation: Sendable {
     var fileMode = FileMode.ownerOnly
     /// The length of the file `reserve`; nil if it follows the store's size.
     var reserveByteCount: Int?
+    /// The keys of an encrypted store, if the opener has given a key.
+    var keyRing: KeyRing?
 
     init(path: String, storage: any Storage) {
         self.path = path
         self.storage = storage
     }
 
-    init(_ options: LogOptions, _ storage: any Storage) {
+    init(_ options: LogOptions, _ storage: any Storage, _ randomness: any Randomness) {
         self.init(path: options.folder, storage: storage)
         fileMode = options.fileMode
         reserveByteCount = options.reserveByteCount
+        keyRing = options.encryptionKey.map { KeyRing($0, randomness) }
     }
 
     /// The path of the folder that holds the store's folder.
@@ -39,6 +42,7 @@ struct StoreLocation: Sendable {
         var folder = StoreFolder(root)
         folder.fileMode = fileMode
         folder.reserveByteCount = reserveByteCount
+        folder.keyRing = keyRing
         return folder
     }
 

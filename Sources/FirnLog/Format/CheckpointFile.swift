@@ -18,10 +18,10 @@ import FirnStorage
 ///        │ store id (high, low)                          │
 ///     32 ├───────────────────────┬───────────────────────┤
 ///        │ file id               │ start in the mapping  │
-///     48 ├───────────────────────┼───────────┬───────────┤
-///        │ reserved (zero)       │ 0         │ CRC of    │
-///        │                       │           │ 0 ..< 60  │
-///     64 ├───────────────────────┴───────────┴───────────┤
+///     48 ├───────────┬───────────┴───────────┬───────────┤
+///        │ more: 0   │ 0                     │ CRC of    │
+///        │ or 64     │                       │ 0 ..< 60  │
+///     64 ├───────────┴───────────────────────┴───────────┤
 ///        │ nodes, each at a multiple of 32 bytes         │
 ///        ├───────────────────────┬───────────────────────┤   a multiple of 64
 /// footer │ FIRNFOOT              │ file id               │   offsets from here on are in the footer
@@ -32,7 +32,8 @@ import FirnStorage
 ///        │ nodes                 │           │ state     │
 ///     48 ├───────────────────────┴───────────┴───────────┤
 ///        │ n files of the mapping, in order, this one    │
-///        │ the last: id, start, byte count (24 bytes)    │
+///        │ the last: id, start, byte count (24 bytes),   │
+///        │ and if encrypted, the salt's first 8 bytes    │
 ///        ├───────────────────────────────────────────────┤
 ///        │ state: FirnCore's (where the root is, the     │
 ///        │ schema, …)                                    │
@@ -41,16 +42,22 @@ import FirnStorage
 ///        │                                   │count│ CRC │   at a multiple of 64
 ///        └───────────────────────────────────┴─────┴─────┘
 /// ```
+///
+/// In an encrypted store, `more` is 64, and 64 bytes of salt follow the header (`FileSalt`). All that follows is
+/// encrypted: see `CheckpointBlocks`. The offsets of nodes are those without encryption.
 struct CheckpointHeader: Equatable {
     static let byteCount = 64
+    /// The number of bytes of the header of an encrypted file.
+    static let encryptedByteCount = byteCount + FileSalt.byteCount
     static let magic: UInt64 = 0x504B_4843_4E52_4946  // "FIRNCHKP"
 
     var storeID: StoreID
     var id: UInt64
     var start: UInt64
+    var salt: FileSalt?
 
     func encode() -> [UInt8] {
-        var writer = ByteWriter(capacity: Self.byteCount)
+        var writer = ByteWriter(capacity: Self.encryptedByteCount)
         writer.append(Self.magic)
         writer.append(UInt32(LogLimits.format))
         writer.append(UInt32(0))
@@ -58,8 +65,10 @@ struct CheckpointHeader: Equatable {
         writer.append(storeID.low)
         writer.append(id)
         writer.append(start)
-        writer.appendZeros(12)
+        writer.append(UInt32(salt == nil ? 0 : FileSalt.byteCount))
+        writer.appendZeros(8)
         writer.append(CRC32C.checksum(writer.bytes))
+        salt?.encode(into: &writer)
         return writer.array()
     }
 }
@@ -70,6 +79,7 @@ package struct Checkpoint: Sendable, Equatable {
     static let magic: UInt64 = 0x544F_4F46_4E52_4946  // "FIRNFOOT"
     static let headerByteCount = 48
     static let fileByteCount = 24
+    static let encryptedFileByteCount = 32
 
     /// One file of the mapping.
     package struct File: Sendable, Equatable {
@@ -78,6 +88,14 @@ package struct Checkpoint: Sendable, Equatable {
         package var start: Int
         /// The number of bytes of the file's header and nodes. The footer follows behind them.
         package var byteCount: Int
+        /// In an encrypted store, the first 8 bytes of the file's salt: no other file has it. Otherwise 0.
+        var saltIdentity: UInt64 = 0
+
+        package init(id: UInt64, start: Int, byteCount: Int) {
+            self.id = id
+            self.start = start
+            self.byteCount = byteCount
+        }
 
         /// The file's range of the mapping, without the footer.
         package var range: Range<Int> { start..<(start + byteCount) }
@@ -95,6 +113,13 @@ package struct Checkpoint: Sendable, Equatable {
     package var files: [File]
     /// FirnCore's data about the checkpoint: where the root is, the schema, and more.
     package var state: [UInt8]
+    /// The length of the checkpoint's own file, and the CRC of its footer. Nil until the file has been written.
+    var end: (byteCount: UInt64, crc: UInt32)?
+
+    package static func == (left: Checkpoint, right: Checkpoint) -> Bool {
+        left.version == right.version && left.time == right.time && left.files == right.files
+            && left.state == right.state
+    }
 
     package init(version: UInt64, time: Int64, files: [File], state: [UInt8]) {
         self.version = version
@@ -105,11 +130,19 @@ package struct Checkpoint: Sendable, Equatable {
 
     package var id: UInt64 { files[files.count - 1].id }
 
+    /// The number of bytes of header and nodes of the checkpoint's own file.
+    var ownByteCount: Int { files[files.count - 1].byteCount }
+
     /// The number of bytes of the headers and nodes of all files.
     package var byteCount: Int { files.reduce(0) { $0 + $1.byteCount } }
 
-    func encodeFooter() -> [UInt8] {
-        let content = Self.headerByteCount + files.count * Self.fileByteCount + state.count + 8
+    /// Encodes the footer.
+    ///
+    /// - Parameter isEncrypted: whether it is for an encrypted store. The footer is then encrypted as a whole
+    ///   (`CheckpointBlocks`).
+    func encodeFooter(isEncrypted: Bool = false) -> [UInt8] {
+        let perFile = isEncrypted ? Self.encryptedFileByteCount : Self.fileByteCount
+        let content = Self.headerByteCount + files.count * perFile + state.count + 8
         let byteCount = (content + 63) & ~63
         var writer = ByteWriter(capacity: byteCount)
         writer.append(Self.magic)
@@ -123,6 +156,7 @@ package struct Checkpoint: Sendable, Equatable {
             writer.append(file.id)
             writer.append(UInt64(file.start))
             writer.append(UInt64(file.byteCount))
+            if isEncrypted { writer.append(file.saltIdentity) }
         }
         writer.append(state)
         writer.appendZeros(byteCount - 8 - writer.count)
@@ -132,7 +166,8 @@ package struct Checkpoint: Sendable, Equatable {
     }
 
     /// Decodes a footer; nil if the bytes are not a valid footer.
-    static func decode(footer bytes: UnsafeRawBufferPointer) -> Checkpoint? {
+    static func decode(footer bytes: UnsafeRawBufferPointer, isEncrypted: Bool = false) -> Checkpoint? {
+        let perFile = isEncrypted ? encryptedFileByteCount : fileByteCount
         func get<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _: T.Type = T.self) -> T {
             T(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: T.self))
         }
@@ -142,13 +177,13 @@ package struct Checkpoint: Sendable, Equatable {
         else { return nil }
         let count = Int(get(40, UInt32.self))
         let stateByteCount = Int(get(44, UInt32.self))
-        let stateStart = headerByteCount + count * fileByteCount
+        let stateStart = headerByteCount + count * perFile
         guard count >= 1, count <= LogLimits.checkpointFileCount, stateStart + stateByteCount + 8 <= bytes.count else {
             return nil
         }
         var files: [File] = []
         for index in 0..<count {
-            let at = headerByteCount + index * fileByteCount
+            let at = headerByteCount + index * perFile
             let start: UInt64 = get(at + 8)
             let length: UInt64 = get(at + 16)
             guard start <= LogLimits.checkpointByteCount, length <= LogLimits.checkpointByteCount, length >= 64,
@@ -156,13 +191,17 @@ package struct Checkpoint: Sendable, Equatable {
                 start % UInt64(ReservedMemory.alignment) == 0,
                 files.last.map({ UInt64($0.start + $0.byteCount) <= start }) ?? true
             else { return nil }
-            files.append(File(id: get(at), start: Int(start), byteCount: Int(length)))
+            var file = File(id: get(at), start: Int(start), byteCount: Int(length))
+            if isEncrypted { file.saltIdentity = get(at + 24) }
+            files.append(file)
         }
         let checkpoint = Checkpoint(
             version: get(16), time: get(24), files: files,
             state: [UInt8](bytes[stateStart..<(stateStart + stateByteCount)]))
         // There is only one way to encode a footer, so this also finds reserved bytes and padding that are not zero.
-        guard get(8) == checkpoint.id, checkpoint.encodeFooter().elementsEqual(bytes) else { return nil }
+        guard get(8) == checkpoint.id, checkpoint.encodeFooter(isEncrypted: isEncrypted).elementsEqual(bytes) else {
+            return nil
+        }
         return checkpoint
     }
 }

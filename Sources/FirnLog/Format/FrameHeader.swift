@@ -1,4 +1,5 @@
 import FirnBytes
+import FirnCrypto
 
 /// The header of a frame. A frame is this header, a payload and zeros up to the next multiple of 64 bytes. A
 /// segment is its own header, then frames without a gap. Numbers are little-endian.
@@ -31,6 +32,8 @@ import FirnBytes
 ///   - bit 0 LAST: this part ends the commit. It is also set on marks and segment schemas.
 ///   - bit 1 LZ4: the payload is one LZ4 block that decompresses to `raw length` bytes. Without it the two lengths are
 ///     equal.
+///   - bit 2 ENCRYPTED: set in all frames of an encrypted store, and in no others. The payload is encrypted after it is
+///     compressed. A nonce (12) and a tag (16) follow it, and `stored length` counts them.
 /// - **version**: of a part, the version that the commit makes; of a mark or a segment schema, the last version
 ///   before it.
 /// - **time**: when the commit began; never less than the time of the frame before.
@@ -59,7 +62,11 @@ struct FrameHeader: Equatable {
         var rawValue: UInt8
         static let last = Flags(rawValue: 1)
         static let lz4 = Flags(rawValue: 2)
-        static let all: Flags = [.last, .lz4]
+        static let encrypted = Flags(rawValue: 4)
+        static let all: Flags = [.last, .lz4, .encrypted]
+
+        /// The number of bytes that encryption adds to the payload.
+        var sealByteCount: Int { contains(.encrypted) ? SealSize.total : 0 }
     }
 
     var kind: Kind
@@ -130,8 +137,9 @@ struct FrameHeader: Equatable {
             kind: kind, flags: flags, storeHigh: get(8), epoch: get(16), segment: get(20), offset: get(24),
             version: get(32), time: get(40), mark: get(48), part: get(56), rawCount: get(60), storedCount: get(64),
             payloadCRC: get(68), chain: get(72))
-        guard header.rawCount <= LogLimits.payloadByteCount, header.storedCount <= header.rawCount,
-            flags.contains(.lz4) || header.storedCount == header.rawCount
+        let payload = Int(header.storedCount) - flags.sealByteCount
+        guard header.rawCount <= LogLimits.payloadByteCount, payload >= 0, payload <= Int(header.rawCount),
+            flags.contains(.lz4) || payload == Int(header.rawCount)
         else { return nil }
         if !kind.isPart {
             guard flags.contains(.last), header.part == 0, kind == .segmentSchema || header.rawCount == 0 else {

@@ -10,6 +10,8 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
         case foreignFolder
         /// A later release of Firn wrote the store, or a prerelease with a feature that this release does not know.
         case newerFormat(found: UInt32)
+        /// The store and the key of the opener do not go together.
+        case key(KeyProblem)
         /// Bytes that were durable are no longer what was written.
         case damage
         /// A file or folder that the log has open is no longer the one at its name: it was moved, replaced or removed.
@@ -35,6 +37,18 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
         case tooLarge
         /// The storage failed in another way.
         case storage(StorageError)
+    }
+
+    /// Why a store can't be opened with the key that was given.
+    package enum KeyProblem: Sendable, Equatable {
+        /// The store is encrypted, and no key was given.
+        case missing
+        /// The store is encrypted with another key.
+        case wrong
+        /// A key was given, and the store is not encrypted.
+        case notEncrypted
+        /// This build has no cryptography, or not the store's algorithm.
+        case unavailable
     }
 
     package var code: Code
@@ -139,6 +153,7 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
             return
                 "\(location) was written by another release of Firn (format \(format), this one reads up to \(LogLimits.format))\(found). "
                 + "Nothing was changed; open it with that release."
+        case .key(let problem): return "\(location) \(problem.sentence)\(found)"
         case .damage:
             return
                 "\(location) is damaged\(found). Nothing was changed. `firn verify STORE` lists what is wrong, and `firn recover STORE --output NEW` "
@@ -178,6 +193,25 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
             return "a commit to \(location) is too large\(found). Split it into several."
         case .storage(let error):
             return detail.isEmpty || detail == error.description ? error.description : "\(error.description): \(detail)"
+        }
+    }
+}
+
+extension LogError.KeyProblem {
+    /// What is wrong and what to do, behind the store's path.
+    fileprivate var sentence: String {
+        switch self {
+        case .missing:
+            "is encrypted, and no key was given. Nothing was read or changed; open it with its `encryptionKey`."
+        case .wrong:
+            "is encrypted with another key than the one that was given. Nothing was read or changed; open it with its own key. "
+                + "Without that key nobody can read it."
+        case .notEncrypted:
+            "is not encrypted, but a key was given. Nothing was changed; open it without `encryptionKey`, and make an "
+                + "encrypted copy with `writeCopy` or `firn encrypt`."
+        case .unavailable:
+            "is to be encrypted, or is, and this build of Firn has no cryptography for it. Add the trait to the package's line in "
+                + "Package.swift: `traits: [\"Encryption\"]`."
         }
     }
 }

@@ -4,8 +4,8 @@ struct LogReadPosition: Equatable, Sendable {
     var segment: UInt32 = 0
     var epoch: UInt32 = 0
     var offset = 0
-    /// The header CRC of the frame before.
-    var chain: UInt32 = 0
+    /// The chain behind the frame before.
+    var chain = FrameChain(crc: 0)
     /// The last version before the position.
     var version: UInt64
     /// When that version was committed; 0 if no frame gave the time.

@@ -1,4 +1,5 @@
 import FirnBytes
+import FirnCrypto
 
 /// What a store consists of, in the file `manifest`: its identity, its epoch, its live checkpoint and its segments.
 ///
@@ -33,6 +34,8 @@ import FirnBytes
 ///        │ m earlier checkpoints of 32 bytes, oldest     │
 ///        │ first: as bytes 64 ..< 92, and 4 zeros        │
 ///        ├───────────────────────────────────────────────┤
+///        │ if encrypted, 128 bytes: see below            │
+///        ├───────────────────────────────────────────────┤
 ///        │ zeros                                         │
 ///        ├───────────────────────────────────┬───────────┤
 ///        │                                   │ CRC of all│   the last 4 bytes of the block,
@@ -44,9 +47,28 @@ import FirnBytes
 ///     16 ├───────────┴───────────┼───────────┴───────────┤
 ///        │ first version         │ last version          │
 ///     32 ├───────────────────────┼───────────────────────┤
-///        │ byte count            │ reserved (zero)       │
+///        │ byte count            │ end tag               │
 ///     48 └───────────────────────┴───────────────────────┘
+///
+/// encryption
+///      0 ┌───────────┬───────────────────────────────────┐
+///        │ algorithm │ zero                              │   4 + 4 bytes
+///      8 ├───────────┴───────────────────────────────────┤
+///        │ salt (32)                                     │
+///     40 ├───────────────────────────────────────────────┤
+///        │ wrapped data key (40)                         │
+///     80 ├───────────────────────────────────────────────┤
+///        │ zero (16)                                     │
+///     96 ├───────────────────────────────────────────────┤
+///        │ tag (32): of all bytes of the block before it │
+///    128 └───────────────────────────────────────────────┘
 /// ```
+///
+/// **encryption** is there if the required feature of that name is set. The user's key and the salt give the key that
+/// unwraps the data key (`StoreKeys`). Unwrapping fails with any other key, because a key wrap checks itself. The tag
+/// is HMAC-SHA256 with a key that comes from the data key. So nobody without the key can list other segments or
+/// checkpoints. **end tag** is 0 unless a segment of an encrypted store is sealed. Then it is the first 8 bytes of the
+/// tag of the segment's last frame.
 ///
 /// **retention** is the history retention that an opener has asked for most recently (`RetentionWord`); 0 if none has
 /// asked for any.
@@ -64,6 +86,8 @@ struct Manifest: Equatable {
     static let headerByteCount = 128
     static let entryByteCount = 48
     static let checkpointByteCount = 32
+    static let encryptionByteCount = 128
+    private static let tagByteCount = 32
 
     /// Features beyond the format that a reader must know to read a store.
     struct Features: OptionSet {
@@ -71,14 +95,18 @@ struct Manifest: Equatable {
         /// Reserved. Stores that prereleases of Firn made may have zeros between the frames of a segment, so that
         /// commits begin in sectors of their own.
         static let sectors = Features(rawValue: 1)
+        /// The store is encrypted.
+        static let encryption = Features(rawValue: 2)
         /// The features that this release knows.
-        static let known: Features = []
+        static let known: Features = [.encryption]
 
         /// The names of the features, and the raw value of the features without a name.
         var names: String {
-            let unnamed = subtracting(.sectors).rawValue
-            return [contains(.sectors) ? "sectors" : nil, unnamed == 0 ? nil : "\(unnamed)"].compactMap(\.self)
-                .joined(separator: " and ")
+            let unnamed = subtracting([.sectors, .encryption]).rawValue
+            return [
+                contains(.sectors) ? "sectors" : nil, contains(.encryption) ? "encryption" : nil,
+                unnamed == 0 ? nil : "\(unnamed)",
+            ].compactMap(\.self).joined(separator: " and ")
         }
     }
 
@@ -90,6 +118,19 @@ struct Manifest: Equatable {
         var firstVersion: UInt64
         var lastVersion: UInt64 = 0
         var byteCount: UInt64 = 0
+        var endTag: UInt64 = 0
+
+        /// Seals the segment at the end of `chain`.
+        mutating func seal(lastVersion: UInt64, byteCount: Int, _ chain: FrameChain) {
+            isSealed = true
+            chainEnd = chain.crc
+            endTag = chain.tag.head
+            self.lastVersion = lastVersion
+            self.byteCount = UInt64(byteCount)
+        }
+
+        /// Whether a sealed segment ends with the frame that leads to `chain`.
+        func endsWith(_ chain: FrameChain) -> Bool { chainEnd == chain.crc && endTag == chain.tag.head }
     }
 
     struct Checkpoint: Equatable {
@@ -107,7 +148,9 @@ struct Manifest: Equatable {
     var storeID: StoreID
     var generation: UInt64 = 1
     var epoch: UInt32 = 1
-    var features: Features = []
+    /// The wrapped data key of an encrypted store.
+    var encryption: WrappedKey?
+    var features: Features { encryption == nil ? [] : .encryption }
     var created: Int64
     var checkpoint: Checkpoint?
     /// Checkpoints older than the live one, from which past versions are opened; oldest first.
@@ -120,13 +163,25 @@ struct Manifest: Equatable {
     var openSegment: Segment { segments[segments.count - 1] }
 
     /// The number of bytes of a block before it is rounded up.
-    private static func contentByteCount(segments: Int, earlier: Int) -> Int {
-        headerByteCount + segments * entryByteCount + earlier * checkpointByteCount + 4
+    private static func contentByteCount(segments: Int, earlier: Int, isEncrypted: Bool) -> Int {
+        headerByteCount + segments * entryByteCount + earlier * checkpointByteCount
+            + (isEncrypted ? encryptionByteCount : 0) + 4
+    }
+
+    /// Encodes the block of this generation. An encrypted store's block is authenticated with `keys`.
+    func encode(_ keys: StoreKeys? = nil) -> [UInt8] {
+        encode { bytes in
+            guard let keys else { preconditionFailure("Firn: the manifest of an encrypted store needs its keys") }
+            return keys.manifestTag(bytes)
+        }
     }
 
     /// Encodes the block of this generation.
-    func encode() -> [UInt8] {
-        let content = Self.contentByteCount(segments: segments.count, earlier: earlier.count)
+    ///
+    /// - Parameter tag: makes the 32 bytes that authenticate the bytes before them, if the store is encrypted.
+    private func encode(tag: (UnsafeRawBufferPointer) -> [UInt8]) -> [UInt8] {
+        let content = Self.contentByteCount(
+            segments: segments.count, earlier: earlier.count, isEncrypted: encryption != nil)
         let byteCount = (content + 63) & ~63
         var writer = ByteWriter(capacity: byteCount)
         writer.append(Self.magic)
@@ -157,7 +212,7 @@ struct Manifest: Equatable {
             writer.append(entry.firstVersion)
             writer.append(entry.lastVersion)
             writer.append(entry.byteCount)
-            writer.append(UInt64(0))
+            writer.append(entry.endTag)
         }
         for entry in earlier {
             writer.append(entry.id)
@@ -165,6 +220,14 @@ struct Manifest: Equatable {
             writer.append(entry.byteCount)
             writer.append(entry.crc)
             writer.append(UInt32(0))
+        }
+        if let encryption {
+            writer.append(UInt32(encryption.algorithm.rawValue))
+            writer.append(UInt32(0))
+            writer.append(encryption.salt)
+            writer.append(encryption.bytes)
+            writer.appendZeros(16)
+            writer.append(tag(writer.bytes))
         }
         writer.appendZeros(byteCount - 4 - writer.count)
         writer.append(CRC32C.checksum(writer.bytes))
@@ -222,7 +285,9 @@ struct Manifest: Equatable {
         let earlierCount = Int(get(92, UInt32.self))
         guard format == LogLimits.format, byteCount % 64 == 0, byteCount <= bytes.count, count >= 1,
             count <= LogLimits.segmentCount, earlierCount <= LogLimits.checkpointCount,
-            byteCount == (contentByteCount(segments: count, earlier: earlierCount) + 63) & ~63
+            byteCount
+                == (contentByteCount(
+                    segments: count, earlier: earlierCount, isEncrypted: features.contains(.encryption)) + 63) & ~63
         else { throw damage("its lengths do not agree", at: 8) }
         guard get(byteCount - 4) == CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[0..<(byteCount - 4)])) else {
             throw damage("its checksum is wrong", at: 0)
@@ -232,8 +297,7 @@ struct Manifest: Equatable {
             throw damage("its generation or epoch is beyond what a store can reach", at: 16)
         }
         var manifest = Manifest(
-            storeID: StoreID(high: get(24), low: get(32)), generation: get(16), epoch: get(40), features: features,
-            created: get(96),
+            storeID: StoreID(high: get(24), low: get(32)), generation: get(16), epoch: get(40), created: get(96),
             checkpoint: checkpointID == 0
                 ? nil : Checkpoint(id: checkpointID, version: get(72), byteCount: get(80), crc: get(88)),
             retention: RetentionWord(raw: get(104)), segments: [])
@@ -245,13 +309,14 @@ struct Manifest: Equatable {
             let state: UInt32 = get(at + 8)
             let entry = Segment(
                 segment: get(at), epoch: get(at + 4), isSealed: state == 1, chainEnd: get(at + 12),
-                firstVersion: get(at + 16), lastVersion: get(at + 24), byteCount: get(at + 32))
+                firstVersion: get(at + 16), lastVersion: get(at + 24), byteCount: get(at + 32), endTag: get(at + 40))
             let previous = manifest.segments.last
             guard state <= 1, entry.isSealed == (index < count - 1), entry.firstVersion >= 1,
                 entry.segment <= LogLimits.epoch, entry.epoch <= manifest.epoch,
                 entry.firstVersion <= LogLimits.number, entry.lastVersion <= LogLimits.number,
                 entry.byteCount <= LogLimits.longestSegmentByteCount,
                 !entry.isSealed || entry.byteCount % 64 == 0 && entry.byteCount >= SegmentHeader.byteCount,
+                entry.endTag == 0 || entry.isSealed && features.contains(.encryption),
                 previous == nil
                     || previous!.segment < entry.segment && previous!.lastVersion &+ 1 == entry.firstVersion
                         && previous!.epoch <= entry.epoch,
@@ -270,9 +335,19 @@ struct Manifest: Equatable {
             }
             manifest.earlier.append(entry)
         }
+        let at = headerByteCount + count * entryByteCount + earlierCount * checkpointByteCount
+        if features.contains(.encryption) {
+            guard let algorithm = EncryptionAlgorithm(rawValue: UInt8(truncatingIfNeeded: get(at, UInt32.self))) else {
+                throw LogError(
+                    .newerFormat(found: format), path: path, detail: "it is encrypted with an unknown algorithm")
+            }
+            manifest.encryption = WrappedKey(
+                algorithm: algorithm, salt: [UInt8](bytes[at + 8..<at + 40]), bytes: [UInt8](bytes[at + 40..<at + 80]))
+        }
         // There is only one way to encode a manifest, so this finds everything that was not checked above: reserved
         // bytes and padding.
-        guard manifest.encode().elementsEqual(bytes[0..<byteCount]) else {
+        let encoded = manifest.encode { before in [UInt8](bytes[before.count..<before.count + tagByteCount]) }
+        guard encoded.elementsEqual(bytes[0..<byteCount]) else {
             throw damage("a byte that is reserved is not 0", at: 0)
         }
         return (manifest, byteCount)

@@ -1,6 +1,7 @@
 import FirnBytes
 
-/// The header of a segment, which is a file of the log folder: 64 bytes, then frames. Numbers are little-endian.
+/// The header of a segment, which is a file of the log folder: 64 bytes, or 128 in an encrypted store, then frames.
+/// Numbers are little-endian.
 ///
 /// ```
 /// byte   0                       8           12          16
@@ -11,16 +12,24 @@ import FirnBytes
 ///     32 ├───────────┬───────────┬───────────────────────┤
 ///        │ epoch     │ chain     │ first version         │
 ///     48 ├───────────┴───────────┼───────────┬───────────┤
-///        │ durable mark          │ reserved  │ CRC of    │
-///        │                       │ (zero)    │ 0 ..< 60  │
-///     64 └───────────────────────┴───────────┴───────────┘
+///        │ durable mark          │ more: 0   │ CRC of    │
+///        │                       │ or 64     │ 0 ..< 60  │
+///     64 ├───────────────────────┴───────────┴───────────┤
+///        │ salt (32)                                     │   only if `more` is 64: encrypted
+///     96 ├───────────────────────────────────┬───────────┤
+///        │ zero                              │ CRC of    │
+///        │                                   │ 64 ..< 124│
+///    128 └───────────────────────────────────┴───────────┘
 /// ```
 ///
 /// **chain** is the header CRC of the last frame before the segment (0 in a store's first segment). **first
 /// version** is the version that the segment's first commit makes. **durable mark** is the highest version known to
 /// be durable when the segment was made. All frames of a segment have its epoch.
 struct SegmentHeader: Equatable {
+    /// The number of bytes of the header of a segment without encryption.
     static let byteCount = 64
+    /// The number of bytes of the header of an encrypted segment: the most that a header has.
+    static let mostByteCount = byteCount + FileSalt.byteCount
     static let magic: UInt64 = 0x4D47_4553_4E52_4946  // "FIRNSEGM"
 
     var storeID: StoreID
@@ -29,6 +38,11 @@ struct SegmentHeader: Equatable {
     var chain: UInt32
     var firstVersion: UInt64
     var mark: UInt64
+    /// What the key of an encrypted segment is made of.
+    var salt: FileSalt?
+
+    /// The offset of the segment's first frame.
+    var byteCount: Int { salt == nil ? Self.byteCount : Self.mostByteCount }
 
     /// Appends the header and returns its CRC, which is the start of the segment's chain.
     @discardableResult
@@ -43,13 +57,14 @@ struct SegmentHeader: Equatable {
         writer.append(chain)
         writer.append(firstVersion)
         writer.append(mark)
-        writer.append(UInt32(0))
+        writer.append(UInt32(salt == nil ? 0 : FileSalt.byteCount))
         let crc = CRC32C.checksum(UnsafeRawBufferPointer(rebasing: writer.bytes[start...]))
         writer.append(crc)
+        salt?.encode(into: &writer)
         return crc
     }
 
-    /// Reads a header; nil if the bytes are not a header of this format.
+    /// Reads a header; nil if the bytes, of which there may be more, do not begin with a header of this format.
     static func decode(_ bytes: UnsafeRawBufferPointer) -> (header: SegmentHeader, crc: UInt32)? {
         guard bytes.count >= byteCount else { return nil }
         func get<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _: T.Type = T.self) -> T {
@@ -57,11 +72,19 @@ struct SegmentHeader: Equatable {
         }
         let crc: UInt32 = get(60)
         guard get(0) == magic, crc == CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[0..<60])),
-            get(8) == UInt32(LogLimits.format), get(56) == UInt32(0)
+            get(8) == UInt32(LogLimits.format)
         else { return nil }
+        let more: UInt32 = get(56)
+        var salt: FileSalt?
+        if more != 0 {
+            guard more == FileSalt.byteCount, bytes.count >= mostByteCount,
+                let found = FileSalt(UnsafeRawBufferPointer(rebasing: bytes[byteCount..<mostByteCount]))
+            else { return nil }
+            salt = found
+        }
         let header = SegmentHeader(
             storeID: StoreID(high: get(16), low: get(24)), epoch: get(32), segment: get(12), chain: get(36),
-            firstVersion: get(40), mark: get(48))
+            firstVersion: get(40), mark: get(48), salt: salt)
         return (header, crc)
     }
 }

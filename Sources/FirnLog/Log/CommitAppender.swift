@@ -15,7 +15,7 @@ package struct CommitAppender: ~Copyable {
     private let mayUseReserve: Bool
     /// The end of the log when the commit began.
     private let start: Int
-    private let chain: UInt32
+    private let chain: FrameChain
     private var pending: ByteWriter?
     private var pendingKind = LogPartKind.changes
     private var partCount: UInt32 = 0

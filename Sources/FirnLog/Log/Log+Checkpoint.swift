@@ -46,7 +46,7 @@ extension Log {
     }
 
     /// Opens a file of a checkpoint for reading.
-    package func openCheckpointFile(_ file: Checkpoint.File) throws(LogError) -> any StorageFile {
+    package func openCheckpointFile(_ file: Checkpoint.File) throws(LogError) -> CheckpointFileReader {
         try checkOpen()
         return try folder.reading(held).openCheckpointFile(file, recovery.storeID)
     }
@@ -155,7 +155,7 @@ extension Log {
     /// The ranges must no longer be read by any version that is held, any checkpoint that the manifest lists, or
     /// any other process (see `isOnlyReader`).
     ///
-    /// - Parameter ranges: offsets in the file, whole blocks of 4 KiB.
+    /// - Parameter ranges: offsets in the file, whole units of `holeByteCount`.
     package func deallocate(_ ranges: [Range<Int>], of file: Checkpoint.File) throws(LogError) -> Bool {
         let writer = try writable()
         try writer.group.names?.checkFolders()
@@ -163,10 +163,19 @@ extension Log {
         return try stored { () throws(StorageError) in
             let file = try folder.open(folder.checkpoint(file.id), .readWrite)
             defer { file.close() }
-            for range in ranges where try !file.deallocate(range) { return false }
+            for range in ranges {
+                let range = isEncrypted ? CheckpointBlocks.hole(range) : range
+                if !range.isEmpty, try !file.deallocate(range) { return false }
+            }
             return true
         }
     }
+
+    /// Whether the store is encrypted.
+    package var isEncrypted: Bool { folder.keyRing != nil }
+
+    /// The unit of holes in checkpoint files, in bytes.
+    package var holeByteCount: Int { isEncrypted ? CheckpointBlocks.textByteCount : 4096 }
 
     static func removeUnneeded(
         _ folder: StoreFolder, manifest: Manifest, needed: Set<UInt64>, newest: UInt64
@@ -218,11 +227,10 @@ extension Log {
 
 extension Manifest.Checkpoint {
     init(_ checkpoint: Checkpoint) {
-        let footer = checkpoint.encodeFooter()
-        self.init(
-            id: checkpoint.id, version: checkpoint.version,
-            byteCount: UInt64(checkpoint.files[checkpoint.files.count - 1].byteCount + footer.count),
-            crc: footer.suffix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) })
+        guard let end = checkpoint.end else {
+            preconditionFailure("Firn: a checkpoint is listed before its file is finished")
+        }
+        self.init(id: checkpoint.id, version: checkpoint.version, byteCount: end.byteCount, crc: end.crc)
     }
 }
 

@@ -101,20 +101,20 @@ extension Log {
 
 extension LogCursor {
     /// Calls `body` with the header of each commit of a segment up to version `through`, until `body` returns false.
-    /// `through` must be written. Headers are checked; payloads are not read.
+    /// `through` must be written. Headers are checked. Payloads are read only if the store is encrypted.
     func forEachHeader(
         in entry: Manifest.Segment, through: UInt64, _ body: (CommitHeader) -> Bool
     ) throws(LogError) {
         let last = entry.isSealed ? min(through, entry.lastVersion) : through
         guard entry.firstVersion <= last else { return }
         let reader = try SegmentReader(folder, entry, storeID: manifest.storeID)
-        var offset = SegmentHeader.byteCount
-        var chain = reader.headerCRC
+        var offset = reader.header.byteCount
+        var chain = reader.chain
         var version = entry.firstVersion - 1
         // The bytes of the parts read so far of the commit that has begun.
         var byteCount = 0
         while version < last {
-            guard let (frame, crc) = try reader.header(at: offset), frame.chain == chain,
+            guard let (frame, next) = try reader.frame(at: offset, after: chain),
                 frame.version == version + (frame.kind.isPart ? 1 : 0)
             else {
                 throw LogError(
@@ -122,7 +122,7 @@ extension LogCursor {
                     detail: "version \(version + 1) was durable, but there is no intact header of it")
             }
             offset = frame.end
-            chain = crc
+            chain = next
             guard frame.kind.isPart else { continue }
             byteCount += frame.frameByteCount
             guard frame.flags.contains(.last) else { continue }

@@ -1,4 +1,5 @@
 import FirnBytes
+import FirnCrypto
 import FirnStorage
 
 extension Log {
@@ -11,6 +12,7 @@ extension Log {
     ///
     /// - Parameter beginning: the checkpoint's version and time, and the schema in force.
     /// - Parameter write: writes the checkpoint's nodes, and returns its `state`.
+    /// - Parameter encryptionKey: the key of the copy, which is encrypted if there is one.
     /// - Parameter replacesRemains: whether a folder is accepted at the path that is empty, or has the remains of an
     ///   interrupted creation or deletion.
     /// - Throws: `.foreignFolder` if anything exists at the path, except an interrupted copy and what `replacesRemains`
@@ -18,11 +20,13 @@ extension Log {
     ///   unless its removal fails, too. Then an interrupted copy or the complete store is left.
     package static func create(
         _ path: String, beginningWith beginning: (version: UInt64, time: Int64, schema: [UInt8]),
-        fileMode: FileMode = .ownerOnly, replacesRemains: Bool = false, storage: any Storage,
+        fileMode: FileMode = .ownerOnly, encryptionKey: EncryptionKey? = nil, replacesRemains: Bool = false,
+        storage: any Storage,
         randomness: any Randomness, _ write: (CheckpointFileWriter) throws(LogError) -> [UInt8]
     ) throws(LogError) {
         var location = StoreLocation(path: path, storage: storage)
         location.fileMode = fileMode
+        location.keyRing = encryptionKey.map { KeyRing($0, randomness) }
         let (folder, locks) = try claimFolder(location, replacesRemains: replacesRemains)
         defer { locks.releaseAll() }
         do {
@@ -32,12 +36,14 @@ extension Log {
             try folder.createFolderIfAbsent(.log)
             try folder.createFolderIfAbsent(.checkpoints)
             let storeID = StoreID(randomness)
+            let encryption = try folder.makeKeys(for: storeID)
             let file = try CheckpointFileWriter(folder: folder, storeID: storeID, id: 1, start: 0)
             let state = try write(file)
             let checkpoint = try file.finish(
                 version: beginning.version, time: beginning.time, earlier: [], state: state)
             let manifest = Manifest(
-                storeID: storeID, created: beginning.time, checkpoint: Manifest.Checkpoint(checkpoint),
+                storeID: storeID, encryption: encryption, created: beginning.time,
+                checkpoint: Manifest.Checkpoint(checkpoint),
                 segments: [Manifest.Segment(segment: 1, epoch: 1, firstVersion: beginning.version + 1)])
             try makeFirstSegment(folder, manifest, schema: beginning.schema, time: beginning.time)
             try stored(storage.syncFolder(location.parent))

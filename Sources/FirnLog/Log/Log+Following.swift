@@ -212,7 +212,7 @@ extension Log {
             return file
         }
         writer.noteReserve(isThere: writer.reserve.ensure(for: tail.storeByteCount))
-        tail.startWriting(file, byteCount: byteCount)
+        tail.startWriting(file, cipher: try folder.cipher(of: file), byteCount: byteCount)
         // Set before anything is changed, because this process may die after a manifest change that the page does not
         // show. Then the next holder must not take the manifest that it knows for the one in force.
         page.writerProcess = UInt64(currentProcessID())

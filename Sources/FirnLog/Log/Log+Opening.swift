@@ -17,7 +17,7 @@ extension Log {
         precondition(
             options.partByteCount >= 64 && options.partByteCount <= LogLimits.payloadByteCount,
             "Firn: partByteCount must be 64 ... \(LogLimits.payloadByteCount)")
-        let location = StoreLocation(options, storage)
+        let location = StoreLocation(options, storage, randomness)
         switch options.access {
         case .readOnly: return try openForReading(options, location)
         case .readWrite(let wait):
@@ -102,8 +102,9 @@ extension Log {
         try folder.removeIfPresent(folder.newManifest)
         try folder.createFolderIfAbsent(.log)
         try folder.createFolderIfAbsent(.checkpoints)
+        let storeID = StoreID(randomness)
         let manifest = Manifest(
-            storeID: StoreID(randomness), created: clock.now(),
+            storeID: storeID, encryption: try folder.makeKeys(for: storeID), created: clock.now(),
             segments: [Manifest.Segment(segment: 1, epoch: 1, firstVersion: 1)])
         try makeFirstSegment(folder, manifest, schema: [], time: 0)
     }
@@ -114,12 +115,15 @@ extension Log {
     ) throws(LogError) {
         let first = manifest.openSegment.firstVersion
         let header = SegmentHeader(
-            storeID: manifest.storeID, epoch: 1, segment: 1, chain: 0, firstVersion: first, mark: first - 1)
+            storeID: manifest.storeID, epoch: 1, segment: 1, chain: 0, firstVersion: first, mark: first - 1,
+            salt: folder.makeSalt())
         let name = folder.segment(1)
         try folder.removeIfPresent(name)
         let file = try stored(folder.create(name))
         defer { file.close() }
-        try stored(file.write(SegmentPrologue.encode(header, schema: schema, time: time).bytes, at: 0))
+        let cipher = folder.cipher(header)
+        try stored(
+            file.write(SegmentPrologue.encode(header, schema: schema, time: time, cipher: cipher).bytes, at: 0))
         try stored(file.sync())
         try stored(folder.sync(.log))
         // The folders' names must be durable before the manifest exists.
@@ -175,7 +179,8 @@ extension Log {
             names: try HeldNames(folder: folder, locks: locks, clock: clock))
         let tail = LogTail(
             folder: folder, options: options, clock: clock, group: group, page: page, file: file,
-            manifest: recovery.manifest, end: recovery.scan.end, filled: max(size, recovery.scan.end),
+            cipher: try folder.cipher(of: file), manifest: recovery.manifest, end: recovery.scan.end,
+            filled: max(size, recovery.scan.end),
             chain: recovery.scan.chain, lastTime: recovery.scan.lastTime, schema: recovery.scan.schema ?? [],
             isReserveGone: false)
         tail.checkpointByteCount.store(recovery.checkpoint?.byteCount ?? 0, ordering: .relaxed)

@@ -106,7 +106,7 @@ extension LogWriter {
     /// written everything. The next opening, also after a power cut, would then find the complete commit.
     ///
     /// - Throws: `.unknownOutcome` if that fails. Then nothing more is written.
-    func undoWrite(_ version: UInt64, start: Int, chain: UInt32, usesQueue: Bool) throws(LogError) {
+    func undoWrite(_ version: UInt64, start: Int, chain: FrameChain, usesQueue: Bool) throws(LogError) {
         if usesQueue { try? queue.drain() }  // the caller already got its error
         do throws(LogError) {
             if let failure = group.currentFailure { throw failure }
@@ -135,7 +135,7 @@ extension LogWriter {
     }
 
     /// Ends a commit that was begun but not sealed. Nothing of it stays.
-    func cancelCommit(start: Int, chain: UInt32, usesQueue: Bool) {
+    func cancelCommit(start: Int, chain: FrameChain, usesQueue: Bool) {
         // In a forked child the commit, the file and the threads that write it belong to the parent, which continues.
         if isForked { return }
         if usesQueue { try? queue.drain() }  // the caller already got its error
@@ -147,7 +147,7 @@ extension LogWriter {
     }
 
     /// Cuts off what a commit has written. If that fails, the file's content is unknown and nothing more is written.
-    private func cut(to start: Int, chain: UInt32) throws(LogError) {
+    private func cut(to start: Int, chain: FrameChain) throws(LogError) {
         do { try tail.cut(to: start, chain: chain) } catch {
             let failure = LogError(error)
             group.fail(failure)

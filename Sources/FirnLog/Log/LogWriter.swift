@@ -23,7 +23,7 @@ final class LogWriter: @unchecked Sendable {
     /// A copy of the tail's `isReserveGone` that any thread may read.
     let isReserveUsed: Atomic<Bool>
     @exclusivity(unchecked) var scratch = ByteWriter(capacity: 4096)
-    @exclusivity(unchecked) var encoder = PartEncoder()
+    @exclusivity(unchecked) var encoder: PartEncoder
     /// The memory of a part that was written, to be used again.
     private let spareLock = Lock(.innermost)
     @exclusivity(unchecked) private var spare: ByteWriter?
@@ -37,6 +37,7 @@ final class LogWriter: @unchecked Sendable {
         self.reserve = reserve
         isShortOfSpace = Atomic(tail.isReserveGone)
         isReserveUsed = Atomic(tail.isReserveGone)
+        encoder = PartEncoder(isEncrypting: tail.isEncrypting)
         queue = PartQueue(tail: tail)
         maintenance =
             tail.options.usesThreads

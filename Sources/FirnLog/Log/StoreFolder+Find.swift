@@ -71,7 +71,7 @@ extension StoreFolder {
             guard let number = Self.segmentNumber(of: name) else { continue }
             let file = StoreFileName(name, in: .log)
             let status = try stored(self.status(file))
-            if number != 1 || (status?.byteCount ?? 0) > SegmentHeader.byteCount { return path(of: file) }
+            if number != 1 || (status?.byteCount ?? 0) > SegmentHeader.mostByteCount { return path(of: file) }
         }
         return nil
     }

@@ -68,7 +68,7 @@ extension StoreFolder {
         keepsOthers: Bool, ifStill seen: SeenStore?, _ location: StoreLocation
     ) throws(LogError) -> StoreRemoval {
         let found = try find()
-        if found == .store { _ = try readManifest() }
+        if found == .store { _ = try readManifest(needsKey: false) }
         if found == .empty, try list(.store).isEmpty { return StoreRemoval(wasThere: false, left: []) }
         if try isLink(lock) { throw LogError(.notAStore, path: path(of: lock), detail: "it is a symbolic link") }
 
@@ -76,7 +76,7 @@ extension StoreFolder {
         defer { locks.releaseAll() }
         // From here on no other process changes anything.
         if try find() == .store {
-            let manifest = try readManifest()
+            let manifest = try readManifest(needsKey: false)
             if let seen, try !seen.isUnchanged(in: self, manifest.storeID) {
                 return StoreRemoval(wasThere: false, left: [])
             }
@@ -92,7 +92,7 @@ extension StoreFolder {
 
     /// Takes every lock of the store. Throws `.locked` if another opener holds one of them for longer than
     /// `lockTimeout`.
-    private func takeAllLocks() throws(LogError) -> StoreLocks {
+    func takeAllLocks() throws(LogError) -> StoreLocks {
         let deadline = SystemClock.shared.monotonic() + Self.lockTimeout
         while true {
             let locks = try StoreLocks(self)

@@ -59,10 +59,10 @@ final class LogFollower {
             let reader = try locate(&walk.position, walk.manifest)
             if walk.position.version >= through { return }
             let broken: String
-            switch try reader.item(at: walk.position.offset) {
-            case .frame(let frame, let crc) where frame.chain == walk.position.chain:
+            switch try reader.item(at: walk.position.offset, after: walk.position.chain) {
+            case .frame(let frame, let next):
                 guard frame.kind.isPart else {
-                    try pass(frame, crc: crc, reader: reader, position: &walk.position)
+                    try pass(frame, to: next, reader: reader, position: &walk.position)
                     continue
                 }
                 if frame.version == walk.position.version + 1, frame.part == 0 {
@@ -70,7 +70,6 @@ final class LogFollower {
                     continue
                 }
                 broken = "version \(walk.position.version + 1) should be here"
-            case .frame: broken = "the frame does not follow the one before it"
             case .bad(let reason, _): broken = reason
             case .end: broken = "the log ends here"
             }
@@ -112,22 +111,22 @@ final class LogFollower {
             // The bytes of one header are enough: a process that released the lock has left only zeros behind its last
             // frame.
             if try reader.isZero(at: position.offset) { return true }
-            guard case .frame(let frame, let crc) = try reader.item(at: position.offset), frame.chain == position.chain,
+            guard case .frame(let frame, let next) = try reader.item(at: position.offset, after: position.chain),
                 !frame.kind.isPart
             else { return false }
-            try pass(frame, crc: crc, reader: reader, position: &position)
+            try pass(frame, to: next, reader: reader, position: &position)
         }
     }
 
     private func pass(
-        _ frame: FrameHeader, crc: UInt32, reader: SegmentReader, position: inout LogReadPosition
+        _ frame: FrameHeader, to next: FrameChain, reader: SegmentReader, position: inout LogReadPosition
     ) throws(LogError) {
         if frame.kind == .segmentSchema {
             var scratch = ByteWriter(capacity: 16)
             position.schema = [UInt8](try reader.rawPayload(of: frame, in: &scratch))
         }
         position.offset = frame.end
-        position.chain = crc
+        position.chain = next
         position.time = max(position.time, frame.time)
         position.mark = max(position.mark, frame.mark)
     }
@@ -155,8 +154,8 @@ final class LogFollower {
         }
         position.segment = entry.segment
         position.epoch = entry.epoch
-        position.offset = SegmentHeader.byteCount
-        position.chain = reader.headerCRC
+        position.offset = reader.header.byteCount
+        position.chain = reader.chain
         position.version = entry.firstVersion - 1
         position.mark = max(position.mark, reader.header.mark)
         return reader

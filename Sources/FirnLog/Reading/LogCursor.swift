@@ -16,7 +16,7 @@ package struct CommitReader: ~Copyable {
     /// The reader of the segment that holds the commit. It changes if the commit is found again in another segment.
     private(set) var reader: SegmentReader
     private(set) var offset: Int
-    private(set) var chain: UInt32
+    private(set) var chain: FrameChain
     /// The highest durable mark among the frames read.
     private(set) var mark: UInt64 = 0
     /// The schema that the commit sets, if the part with it has been read.
@@ -25,7 +25,7 @@ package struct CommitReader: ~Copyable {
     private var part: UInt32 = 0
     private var scratch = ByteWriter(capacity: 16)
 
-    init(_ first: FrameHeader, _ reader: SegmentReader, chain: UInt32) {
+    init(_ first: FrameHeader, _ reader: SegmentReader, chain: FrameChain) {
         version = first.version
         time = first.time
         self.reader = reader
@@ -51,11 +51,11 @@ package struct CommitReader: ~Copyable {
     ) throws(LogError) -> (FrameHeader, UnsafeRawBufferPointer)? {
         if isAtEnd { return nil }
         while true {
-            if case .frame(let frame, let crc) = try reader.item(at: offset), frame.chain == chain,
+            if case .frame(let frame, let next) = try reader.item(at: offset, after: chain),
                 frame.kind.isPart, frame.version == version, frame.part == part
             {
                 part &+= 1
-                chain = crc
+                chain = next
                 offset = frame.end
                 isAtEnd = frame.flags.contains(.last)
                 mark = max(mark, frame.mark)
@@ -85,9 +85,9 @@ package struct CommitReader: ~Copyable {
             entry.segment != reader.number || entry.epoch != reader.header.epoch
         else { return false }
         let other = try SegmentReader(reader.folder, entry, storeID: reader.storeID)
-        var offset = SegmentHeader.byteCount
-        var chain = other.headerCRC
-        while let (frame, crc) = try other.header(at: offset), frame.chain == chain, frame.version <= version {
+        var offset = other.header.byteCount
+        var chain = other.chain
+        while let (frame, next) = try other.frame(at: offset, after: chain), frame.version <= version {
             if frame.kind.isPart, frame.version == version, frame.part == part {
                 reader = other
                 self.offset = offset
@@ -95,7 +95,7 @@ package struct CommitReader: ~Copyable {
                 return true
             }
             offset = frame.end
-            chain = crc
+            chain = next
         }
         return false
     }
@@ -109,9 +109,9 @@ package struct LogPosition: Sendable, Equatable {
     fileprivate let segment: UInt32
     fileprivate let epoch: UInt32
     fileprivate let offset: Int
-    fileprivate let chain: UInt32
+    fileprivate let chain: FrameChain
 
-    init(version: UInt64, _ reader: SegmentReader, offset: Int, chain: UInt32) {
+    init(version: UInt64, _ reader: SegmentReader, offset: Int, chain: FrameChain) {
         self.version = version
         segment = reader.number
         epoch = reader.header.epoch
@@ -207,8 +207,8 @@ struct LogCursor {
         _ walk: inout Walk, in entry: Manifest.Segment, reader: SegmentReader,
         _ body: (inout CommitReader) throws -> Void
     ) throws {
-        var offset = SegmentHeader.byteCount
-        var chain = reader.headerCRC
+        var offset = reader.header.byteCount
+        var chain = reader.chain
         var version = entry.firstVersion - 1
         if let position = walk.position, position.version == walk.next - 1, position.segment == entry.segment,
             position.epoch == entry.epoch
@@ -216,15 +216,17 @@ struct LogCursor {
             (offset, chain, version) = (position.offset, position.chain, position.version)
         }
         while walk.next <= walk.through {
-            guard case .frame(let frame, let crc) = try reader.item(at: offset), frame.chain == chain else {
-                if entry.isSealed, offset == reader.byteCount, version == entry.lastVersion { return }
+            guard case .frame(let frame, let next) = try reader.item(at: offset, after: chain) else {
+                if entry.isSealed, offset == reader.byteCount, version == entry.lastVersion, entry.endsWith(chain) {
+                    return
+                }
                 throw LogError(
                     .damage, path: reader.path, offset: offset,
                     detail: "version \(version &+ 1) was durable, but there is no intact frame of it")
             }
             guard frame.kind.isPart else {
                 offset = frame.end
-                chain = crc
+                chain = next
                 continue
             }
             var commit = CommitReader(frame, reader, chain: chain)

@@ -5,7 +5,7 @@ import FirnStorage
 final class SegmentReader {
     /// What a segment has at an offset.
     enum Item {
-        case frame(FrameHeader, crc: UInt32)
+        case frame(FrameHeader, FrameChain)
         /// No intact frame: the reason, and the frame's header if that at least is intact.
         case bad(String, FrameHeader?)
         /// The file ends here, or holds only zeros from here on.
@@ -24,7 +24,13 @@ final class SegmentReader {
     private var windowStart = 0
     private var windowCount = 0
     private(set) var header: SegmentHeader
-    private(set) var headerCRC: UInt32
+    /// The chain at the beginning of the segment's first frame.
+    private(set) var chain: FrameChain
+    /// The cipher of an encrypted segment.
+    private var cipher: SealingCipher?
+    /// The decrypted payload of the frame that `item` returned last, and the offset of that frame.
+    private var openedPayload = ByteWriter(capacity: 16)
+    private var openedOffset = -1
     /// The range of zeros that was found last, in steps of 64 bytes. A search that starts within it need not read it
     /// again.
     private var zeros = 0..<0
@@ -63,19 +69,26 @@ final class SegmentReader {
         }
         window = .allocate(byteCount: windowByteCount, alignment: 64)
         header = SegmentHeader(storeID: storeID, epoch: 0, segment: 0, chain: 0, firstVersion: 0, mark: 0)
-        headerCRC = 0
-        let start = try bytes(at: 0, count: SegmentHeader.byteCount)
+        chain = FrameChain(crc: 0)
+        let start = try bytes(at: 0, count: SegmentHeader.mostByteCount)
         guard let found = SegmentHeader.decode(start) else {
             throw LogError(.damage, path: path, offset: 0, detail: "the segment's header is damaged")
         }
         header = found.header
-        headerCRC = found.crc
+        chain = FrameChain(crc: found.crc)
         guard header.storeID == storeID, header.segment == entry.segment, header.epoch == entry.epoch,
             header.firstVersion == entry.firstVersion
         else {
             throw LogError(
                 .damage, path: path, offset: 0, detail: "the segment's header belongs to another segment or store")
         }
+        guard (header.salt != nil) == (folder.keyRing != nil) else {
+            throw LogError(
+                .damage, path: path, offset: 0,
+                detail: header.salt == nil
+                    ? "the store is encrypted, and it is not" : "it is encrypted, and the store is not")
+        }
+        cipher = folder.cipher(header)
     }
 
     deinit { window.deallocate() }
@@ -110,7 +123,10 @@ final class SegmentReader {
     }
 
     /// The frame at `offset`, with its header, payload and padding checked.
-    func item(at offset: Int) throws(LogError) -> Item {
+    ///
+    /// - Parameter chain: what the frame must follow. If it is nil, the frame may follow any other, and in an encrypted
+    ///   segment its payload can't be read.
+    func item(at offset: Int, after chain: FrameChain?) throws(LogError) -> Item {
         let start = try bytes(at: offset, count: FrameHeader.byteCount)
         guard !start.isEmpty else { return .end }
         guard let (header, crc) = FrameHeader.decode(start) else {
@@ -128,7 +144,39 @@ final class SegmentReader {
         guard UnsafeRawBufferPointer(rebasing: frame[end...]).isAllZero else {
             return .bad("the padding behind the frame is not zero", header)
         }
-        return .frame(header, crc: crc)
+        if let chain, header.chain != chain.crc {
+            return .bad("the frame does not follow the one before it", header)
+        }
+        guard let cipher else { return .frame(header, FrameChain(crc: crc)) }
+        let stored = UnsafeRawBufferPointer(rebasing: frame[FrameHeader.byteCount..<end])
+        if let chain, !open(header, stored, cipher, after: chain) {
+            return .bad("the frame was not written by somebody with the store's key", header)
+        }
+        return .frame(header, FrameChain(crc: crc, tag: FrameSealing.tag(of: stored)))
+    }
+
+    /// Decrypts a frame's payload into `openedPayload`. Returns false if it is not authentic.
+    private func open(
+        _ header: FrameHeader, _ stored: UnsafeRawBufferPointer, _ cipher: SealingCipher, after chain: FrameChain
+    ) -> Bool {
+        openedPayload.removeAll()
+        var isAuthentic = false
+        openedPayload.append(count: stored.count - header.flags.sealByteCount) { target in
+            isAuthentic = FrameSealing.open(header, stored, cipher: cipher, after: chain, into: target)
+        }
+        openedOffset = isAuthentic ? Int(header.offset) : -1
+        return isAuthentic
+    }
+
+    /// The header of the frame at `offset`, which follows `chain`, and the chain behind it; nil if there is no such
+    /// frame. The payload is only read if the segment is encrypted, because the header is authenticated with it.
+    func frame(at offset: Int, after chain: FrameChain) throws(LogError) -> (header: FrameHeader, next: FrameChain)? {
+        if cipher != nil {
+            guard case .frame(let header, let next) = try item(at: offset, after: chain) else { return nil }
+            return (header, next)
+        }
+        guard let found = try header(at: offset), found.header.chain == chain.crc else { return nil }
+        return (found.header, FrameChain(crc: found.crc))
     }
 
     /// Whether there are zeros where the next frame's header would be.
@@ -147,11 +195,15 @@ final class SegmentReader {
 
     private func belongs(_ frame: FrameHeader, at offset: Int) -> Bool {
         frame.storeHigh == storeHigh && frame.segment == number && frame.offset == UInt64(offset)
-            && frame.epoch == header.epoch
+            && frame.epoch == header.epoch && frame.flags.contains(.encrypted) == (cipher != nil)
     }
 
-    /// The stored payload of a frame that `item` found good. Valid until the next call.
+    /// The stored payload, decrypted, of the frame that `item` returned last. Valid until the next call.
     func payload(of header: FrameHeader) throws(LogError) -> UnsafeRawBufferPointer {
+        if cipher != nil {
+            precondition(openedOffset == Int(header.offset), "Firn: another frame was decrypted meanwhile")
+            return openedPayload.bytes
+        }
         let payload = try bytes(at: Int(header.offset) + FrameHeader.byteCount, count: Int(header.storedCount))
         guard payload.count == Int(header.storedCount) else {
             throw LogError(

@@ -286,11 +286,12 @@ struct Recovery {
         let reader = try SegmentReader(folder, old, storeID: manifest.storeID)
         let unconfirmed = scan.unconfirmed
         let keep = unconfirmed.first.map { $0.range.lowerBound } ?? scan.commitEnd
-        let keptChain = try chainEnd(before: keep, reader)
+        let keptChain = unconfirmed.first?.chainBefore ?? scan.commitChain
         let epoch = manifest.epoch + 1
         let header = SegmentHeader(
-            storeID: manifest.storeID, epoch: epoch, segment: old.segment + 1, chain: keptChain,
-            firstVersion: durable + 1, mark: durable)
+            storeID: manifest.storeID, epoch: epoch, segment: old.segment + 1, chain: keptChain.crc,
+            firstVersion: durable + 1, mark: durable, salt: folder.makeSalt())
+        let cipher = folder.cipher(header)
         try removeUnlistedSegments()
 
         // The new segment.
@@ -299,31 +300,34 @@ struct Recovery {
         defer { file.close() }
         let schema = missing == nil ? try schema(before: keep, reader) ?? [] : []
         let (start, startChain) = SegmentPrologue.encode(
-            header, schema: schema, time: unconfirmed.first?.timeBefore ?? scan.lastTime)
+            header, schema: schema, time: unconfirmed.first?.timeBefore ?? scan.lastTime, cipher: cipher)
         var out = ByteWriter(capacity: 1 << 20)
         out.append(start)
         var chain = startChain
         var written = 0
         for commit in unconfirmed {
             var offset = commit.range.lowerBound
+            var oldChain = commit.chainBefore
             while offset < commit.range.upperBound {
-                guard case .frame(var frame, _) = try reader.item(at: offset) else {
+                guard case .frame(var frame, let next) = try reader.item(at: offset, after: oldChain) else {
                     throw LogError(
                         .damage, path: reader.path, offset: offset, detail: "the frame changed while it was read")
                 }
                 let payload = try reader.payload(of: frame)
                 offset = frame.end
+                oldChain = next
                 if !frame.kind.isPart { continue }
                 frame.epoch = epoch
                 frame.segment = header.segment
                 frame.offset = UInt64(written + out.count)
-                frame.chain = chain
                 frame.mark = durable
                 let start = out.count
                 out.appendZeros(FrameHeader.byteCount)
                 out.append(payload)
                 out.appendZeros(start + frame.frameByteCount - out.count)
-                chain = frame.encode(at: out.mutableBytes.baseAddress! + start)
+                chain = FrameSealing.complete(
+                    frame, in: UnsafeMutableRawBufferPointer(rebasing: out.mutableBytes[start...]), cipher: cipher,
+                    after: chain)
                 if out.count >= 1 << 20 {
                     try flush(&out, to: file, &written)
                 }
@@ -338,10 +342,7 @@ struct Recovery {
         next.generation += 1
         next.epoch = epoch
         if missing == nil {
-            next.segments[next.segments.count - 1].isSealed = true
-            next.segments[next.segments.count - 1].chainEnd = keptChain
-            next.segments[next.segments.count - 1].lastVersion = durable
-            next.segments[next.segments.count - 1].byteCount = UInt64(keep)
+            next.segments[next.segments.count - 1].seal(lastVersion: durable, byteCount: keep, keptChain)
         } else {
             next.segments = []
             next.earlier = []
@@ -366,23 +367,15 @@ struct Recovery {
         out.removeAll()
     }
 
-    /// The header CRC of the frame that ends at `end`, or of the segment's header if that ends there.
-    private func chainEnd(before end: Int, _ reader: SegmentReader) throws(LogError) -> UInt32 {
-        if end == scan.end { return scan.chain }
-        // The frame at `end` repeats that CRC as its chain.
-        guard case .frame(let frame, _) = try reader.item(at: end) else {
-            throw LogError(.damage, path: reader.path, offset: end, detail: "the frame changed while it was read")
-        }
-        return frame.chain
-    }
-
     /// The schema in force at `end`.
     private func schema(before end: Int, _ reader: SegmentReader) throws(LogError) -> [UInt8]? {
         if end == scan.end { return scan.schema }
         var schema: [UInt8]?
         var scratch = ByteWriter()
-        var offset = SegmentHeader.byteCount
-        while offset < end, case .frame(let frame, _) = try reader.item(at: offset) {
+        var offset = reader.header.byteCount
+        var chain = reader.chain
+        while offset < end, case .frame(let frame, let next) = try reader.item(at: offset, after: chain) {
+            chain = next
             if frame.kind == .schema || frame.kind == .segmentSchema {
                 schema = [UInt8](try reader.rawPayload(of: frame, in: &scratch))
             }

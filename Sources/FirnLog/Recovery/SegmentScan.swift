@@ -8,8 +8,9 @@ struct SegmentScan {
         var version: UInt64
         /// From the start of its first frame to the end of its last.
         var range: Range<Int>
-        /// The time of the last frame before the commit.
+        /// The time of the last frame before the commit, and the chain behind that frame.
         var timeBefore: Int64
+        var chainBefore: FrameChain
     }
 
     /// Where a log is broken: from `offset` on, nothing belongs to a whole commit.
@@ -20,11 +21,12 @@ struct SegmentScan {
     }
 
     /// The end of the last whole commit (or mark, or segment schema) in the unbroken run.
-    var end = SegmentHeader.byteCount
+    var end: Int
     /// The end of the last whole commit, or of the segment schema if there is no commit.
-    var commitEnd = SegmentHeader.byteCount
-    /// The header CRC of the frame that ends at `end`.
-    var chain: UInt32
+    var commitEnd: Int
+    /// The chain behind the frame that ends at `end`, and behind the one that ends at `commitEnd`.
+    var chain: FrameChain
+    var commitChain: FrameChain
     var lastVersion: UInt64
     var lastTime: Int64 = 0
     /// The highest durable mark in the unbroken run.
@@ -57,7 +59,8 @@ struct SegmentScan {
                 detail: "the segment's header does not follow the segment before")
         }
         var scan = SegmentScan(
-            chain: reader.headerCRC, lastVersion: header.firstVersion - 1, lastTime: previousTime, mark: header.mark)
+            end: header.byteCount, commitEnd: header.byteCount, chain: reader.chain, commitChain: reader.chain,
+            lastVersion: header.firstVersion - 1, lastTime: previousTime, mark: header.mark)
         var offset = scan.end
         var chain = scan.chain
         var nextPart: UInt32 = 0  // within the commit that has begun; 0 between commits
@@ -66,7 +69,7 @@ struct SegmentScan {
 
         run: while true {
             let version = scan.lastVersion &+ 1
-            switch try reader.item(at: offset) {
+            switch try reader.item(at: offset, after: chain) {
             case .end:
                 if nextPart != 0 {
                     scan.broken = Break(
@@ -77,18 +80,18 @@ struct SegmentScan {
             case .bad(let reason, _):
                 scan.broken = Break(offset: offset, version: version, reason: reason)
                 break run
-            case .frame(let frame, let crc):
+            case .frame(let frame, let next):
                 let expected = frame.kind.isPart ? version : scan.lastVersion
-                guard frame.chain == chain, frame.version == expected, frame.part == (frame.kind.isPart ? nextPart : 0),
+                guard frame.version == expected, frame.part == (frame.kind.isPart ? nextPart : 0),
                     frame.mark <= scan.lastVersion, frame.kind.isPart || nextPart == 0, frame.time >= scan.lastTime,
-                    frame.kind != .segmentSchema || offset == SegmentHeader.byteCount
+                    frame.kind != .segmentSchema || offset == header.byteCount
                 else {
                     scan.broken = Break(
                         offset: offset, version: version, reason: "the frame does not follow the one before it")
                     break run
                 }
                 offset = frame.end
-                chain = crc
+                chain = next
                 scan.raiseMark(frame.mark)
                 if frame.kind == .schema || frame.kind == .segmentSchema {
                     newSchema = [UInt8](try reader.rawPayload(of: frame, in: &scratch))
@@ -101,18 +104,23 @@ struct SegmentScan {
                     scan.lastVersion = version
                     if version > scan.mark {
                         scan.unconfirmed.append(
-                            Commit(version: version, range: scan.end..<offset, timeBefore: scan.lastTime))
+                            Commit(
+                                version: version, range: scan.end..<offset, timeBefore: scan.lastTime,
+                                chainBefore: scan.chain))
                     }
                 }
                 nextPart = 0
                 scan.end = offset
-                if frame.kind != .mark { scan.commitEnd = offset }
-                scan.chain = crc
+                if frame.kind != .mark {
+                    scan.commitEnd = offset
+                    scan.commitChain = chain
+                }
+                scan.chain = chain
                 scan.lastTime = frame.time
                 if let schema = newSchema { scan.schema = schema }
                 newSchema = nil
                 if scan.lastVersion == sought {
-                    scan.sought = LogPosition(version: scan.lastVersion, reader, offset: offset, chain: crc)
+                    scan.sought = LogPosition(version: scan.lastVersion, reader, offset: offset, chain: chain)
                 }
             }
         }
@@ -130,7 +138,7 @@ struct SegmentScan {
             return Damage(
                 "the segment ends with version \(lastVersion), but the manifest says \(entry.lastVersion)", at: end)
         }
-        if chain != entry.chainEnd {
+        if !entry.endsWith(chain) {
             return Damage("the segment's last frame is not the one that the manifest names", at: end)
         }
         if end != Int(entry.byteCount) {
@@ -170,7 +178,7 @@ struct SegmentScan {
             writtenEnd = offset
             guard Int(frame.offset) >= summed else { continue }
             summed = frame.end
-            guard case .frame = try reader.item(at: Int(frame.offset)) else { continue }
+            guard case .frame = try reader.item(at: Int(frame.offset), after: nil) else { continue }
             framesBehind += 1
             if frame.kind.isPart, frame.flags.contains(.last) { commitsBehind += 1 }
             offset = frame.end

@@ -11,7 +11,7 @@ import Synchronization
 /// - `chain`, `lastTime`, `ages`, `isReserveGone`, `markWritten`: owned by the appender. In a commit of many parts, the
 ///   thread that writes a part owns them; the part queue passes them on from part to part.
 /// - `end`: the same, but atomic, because any thread may read it as an estimate (`extent`).
-/// - `file`, `manifest`, `schema`, `isWriter`: changed by the appender, under `lock`. So the appender may read them
+/// - `file`, `cipher`, `manifest`, `schema`, `isWriter`: changed by the appender, under `lock`. So the appender may read them
 ///   without the lock, and any thread with it (`snapshot`).
 /// - `isAppending`, `filled`, `filling`, `mayFill`: guarded by `lock`. Another thread preallocates space, by writing
 ///   zeros, while the appender writes. So each write first makes sure that no zeros overwrite it, and nothing is
@@ -25,13 +25,15 @@ final class LogTail: @unchecked Sendable {
 
     // Owned by the appender.
     private(set) var file: any StorageFile
+    /// The cipher of the open segment, if the store is encrypted.
+    private(set) var cipher: SealingCipher?
     private(set) var manifest: Manifest
     private let endOffset: Atomic<Int>
     var end: Int {
         get { endOffset.load(ordering: .relaxed) }
         set { endOffset.store(newValue, ordering: .relaxed) }
     }
-    var chain: UInt32
+    var chain: FrameChain
     var lastTime: Int64
     /// The ages of the log's frames, as far as they are known. While this process writes, the page has the same record.
     private(set) var ages: AgeRecord
@@ -63,7 +65,8 @@ final class LogTail: @unchecked Sendable {
 
     init(
         folder: StoreFolder, options: LogOptions, clock: any Clock, group: GroupCommit, page: SharedPage?,
-        file: any StorageFile, manifest: Manifest, end: Int, filled: Int, chain: UInt32, lastTime: Int64,
+        file: any StorageFile, cipher: SealingCipher?, manifest: Manifest, end: Int, filled: Int, chain: FrameChain,
+        lastTime: Int64,
         schema: [UInt8], isReserveGone: Bool, isWriter: Bool = true
     ) {
         ages = AgeRecord(clock.reading(), after: group.writtenVersion > 0 ? lastTime : nil)
@@ -74,6 +77,7 @@ final class LogTail: @unchecked Sendable {
         self.group = group
         self.page = page
         self.file = file
+        self.cipher = cipher
         self.manifest = manifest
         endOffset = Atomic(end)
         self.filled = filled
@@ -83,6 +87,9 @@ final class LogTail: @unchecked Sendable {
         self.isReserveGone = isReserveGone
         if isWriter { adoptAges() }
     }
+
+    /// Whether the store is encrypted.
+    var isEncrypting: Bool { folder.keyRing != nil }
 
     // MARK: Owning the tail
 
@@ -246,14 +253,14 @@ final class LogTail: @unchecked Sendable {
             kind: part.kind, flags: part.flags, storeHigh: manifest.storeID.high, epoch: open.epoch,
             segment: open.segment, offset: UInt64(start), version: part.version, time: time, mark: mark,
             part: part.part,
-            rawCount: part.rawCount, storedCount: part.storedCount, payloadCRC: part.payloadCRC, chain: chain)
-        let crc = header.encode(at: buffer.mutableBytes.baseAddress!)
+            rawCount: part.rawCount, storedCount: part.storedCount, payloadCRC: part.payloadCRC, chain: chain.crc)
+        let next = FrameSealing.complete(header, in: buffer.mutableBytes, cipher: cipher, after: chain)
         let count = buffer.count
         reserveRange(start..<(start + count))
         try file.write(buffer.bytes, at: start)
         if count >= LogLimits.writebackByteCount { file.startWriteback(start..<(start + count)) }
         end = start + count
-        chain = crc
+        chain = next
         markWritten = mark
     }
 
@@ -270,10 +277,11 @@ final class LogTail: @unchecked Sendable {
     func writeMark() throws(LogError) {
         guard isWriter, group.durableVersion > markWritten else { return }
         var buffer = ByteWriter(capacity: 128)
-        buffer.appendZeros(FrameHeader.frameByteCount(stored: 0))
-        let part = EncodedPart(
-            kind: .mark, flags: .last, version: group.writtenVersion, part: 0, rawCount: 0, storedCount: 0,
-            payloadCRC: 0)
+        var encoder = PartEncoder(isEncrypting: isEncrypting)
+        var part = encoder.encode(
+            UnsafeRawBufferPointer(start: nil, count: 0), kind: .mark, version: group.writtenVersion, part: 0,
+            into: &buffer)
+        part.flags.insert(.last)
         let start = end
         let chain = self.chain
         do {
@@ -306,7 +314,7 @@ final class LogTail: @unchecked Sendable {
 
     /// Cuts off what a commit wrote, so that no frame of it can be found behind the frames of the next commit. `end`
     /// is where the log ended before the commit.
-    func cut(to end: Int, chain: UInt32) throws(StorageError) {
+    func cut(to end: Int, chain: FrameChain) throws(StorageError) {
         assertAppending()
         try withoutFilling { () throws(StorageError) in
             lock.withLock { filled = end }
@@ -394,12 +402,12 @@ final class LogTail: @unchecked Sendable {
             // 2. The new segment is written completely, before anything refers to it.
             let header = SegmentHeader(
                 storeID: manifest.storeID, epoch: manifest.epoch, segment: manifest.openSegment.segment + 1,
-                chain: chain,
-                firstVersion: version + 1, mark: version)
+                chain: chain.crc, firstVersion: version + 1, mark: version, salt: folder.makeSalt())
+            let nextCipher = folder.cipher(header)
             let name = folder.segment(header.segment)
             try folder.removeIfPresent(name)
             let file: any StorageFile
-            let (bytes, headerCRC) = SegmentPrologue.encode(header, schema: schema, time: lastTime)
+            let (bytes, nextChain) = SegmentPrologue.encode(header, schema: schema, time: lastTime, cipher: nextCipher)
             do throws(LogError) {
                 do throws(LogError) {
                     file = try stored(folder.create(name))
@@ -412,10 +420,7 @@ final class LogTail: @unchecked Sendable {
                 // 3. The manifest lists the new segment.
                 next.generation += 1
                 setRetention(&next)
-                next.segments[next.segments.count - 1].isSealed = true
-                next.segments[next.segments.count - 1].chainEnd = chain
-                next.segments[next.segments.count - 1].lastVersion = version
-                next.segments[next.segments.count - 1].byteCount = UInt64(end)
+                next.segments[next.segments.count - 1].seal(lastVersion: version, byteCount: end, chain)
                 next.segments.append(
                     Manifest.Segment(segment: header.segment, epoch: header.epoch, firstVersion: header.firstVersion))
                 try folder.replaceManifest(manifest, with: next)
@@ -425,9 +430,10 @@ final class LogTail: @unchecked Sendable {
             }
             old.close()
             page?.setGeneration(next.generation)
-            chain = headerCRC
+            chain = nextChain
             lock.withLock {
                 self.file = file
+                cipher = nextCipher
                 manifest = next
                 end = bytes.count
                 filled = bytes.count
@@ -479,10 +485,11 @@ final class LogTail: @unchecked Sendable {
 
     /// Makes this process the one that writes, to `file`, which has `byteCount` bytes and nothing but zeros behind
     /// the tail. Called by the appender.
-    func startWriting(_ file: any StorageFile, byteCount: Int) {
+    func startWriting(_ file: any StorageFile, cipher: SealingCipher?, byteCount: Int) {
         assertAppending()
         lock.withLock {
             self.file = file
+            self.cipher = cipher
             isWriter = true
             filled = max(byteCount, end)
         }

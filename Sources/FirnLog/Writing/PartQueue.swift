@@ -43,9 +43,12 @@ final class PartQueue: @unchecked Sendable {
     private var time: Int64 = 0
     private let tail: LogTail
     // Used by the caller when it compresses parts itself.
-    private var ownEncoder = PartEncoder()
+    private var ownEncoder: PartEncoder
 
-    init(tail: LogTail) { self.tail = tail }
+    init(tail: LogTail) {
+        self.tail = tail
+        ownEncoder = PartEncoder(isEncrypting: tail.isEncrypting)
+    }
 
     /// Must be called before a commit's first part.
     func begin(version: UInt64, time: Int64) {
@@ -108,7 +111,7 @@ final class PartQueue: @unchecked Sendable {
     }
 
     private func run() {
-        var encoder = PartEncoder()
+        var encoder = PartEncoder(isEncrypting: tail.isEncrypting)
         lock.lock()
         while true {
             if taken < submitted {

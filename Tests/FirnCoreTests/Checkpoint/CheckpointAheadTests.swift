@@ -50,7 +50,7 @@ import Testing
             storeID: manifest.storeID, epoch: 1, segment: 2, chain: 0, firstVersion: 2, mark: 1)
         let file = try folder.open(folder.segment(2), .readWrite)
         try file.truncate(to: 0)
-        try file.write(SegmentPrologue.encode(header, schema: [], time: 0).bytes, at: 0)
+        try file.write(SegmentPrologue.encode(header, schema: [], time: 0, cipher: nil).bytes, at: 0)
         try file.sync()
         try folder.replaceManifest(manifest, with: cut)
         try storage.remove("/store/shared")

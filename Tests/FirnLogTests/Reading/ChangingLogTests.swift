@@ -396,7 +396,7 @@ import Testing
         let reader = try SegmentReader(log.folder, manifest.openSegment, storeID: manifest.storeID)
         var frames: [FrameHeader] = []
         var offset = SegmentHeader.byteCount
-        while case .frame(let frame, _) = try reader.item(at: offset) {
+        while case .frame(let frame, _) = try reader.item(at: offset, after: nil) {
             frames.append(frame)
             offset += frame.frameByteCount
         }
@@ -407,7 +407,7 @@ import Testing
             for isRefreshed in [false, true] {
                 if isRefreshed { try reader.refresh() }
                 for frame in frames.reversed() where Int(frame.offset) >= length {
-                    if case .frame = try reader.item(at: Int(frame.offset)), isRefreshed {
+                    if case .frame = try reader.item(at: Int(frame.offset), after: nil), isRefreshed {
                         Issue.record("a frame behind the end")
                     }
                     #expect(try !isRefreshed || reader.header(at: Int(frame.offset)) == nil)

@@ -92,7 +92,11 @@ import Testing
             open {
                 $0.maximumNumberOfActiveVersions = 0; $0.fileURL = inFolder("b.firn")
             } == .invalidInput)
-        #expect(open { $0.encryptionKey = Data(count: 64) } == .unsupportedFeature)
+        #expect(open { $0.encryptionKey = Data(count: 64) } == .alreadyOpen)
+        #expect(
+            open {
+                $0.inMemoryIdentifier = "x"; $0.encryptionKey = Data(count: 64)
+            } == .unsupportedFeature)
         #expect(open { $0.objectTypes = [OtherTicket.self] } == .schemaMismatch)
         try Data("text".utf8).write(to: inFolder("file"))
         #expect(open { $0.fileURL = inFolder("file") } == .invalidDatabase)

@@ -218,10 +218,11 @@ final class P12Tests: P12TestCase {
         XCTAssertThrowsError(try realm.writeCopy(toFile: url)) { e in
             XCTAssertEqual((e as? Realm.Error)?.code, .fileExists)
         }
-        // Firn can't encrypt: it refuses the key.
         let key = Data(repeating: 7, count: 64), second = url.appendingPathExtension("2")
-        XCTAssertThrowsError(
-            try realm.writeCopy(configuration: Realm.Configuration(fileURL: second, encryptionKey: key)))
+        let encrypted = Realm.Configuration(fileURL: second, encryptionKey: key, objectTypes: copy.objectTypes)
+        try realm.writeCopy(configuration: encrypted)
+        XCTAssertEqual(try Realm(configuration: encrypted).objects(P12Dog.self).count, realm.objects(P12Dog.self).count)
+        XCTAssertTrue(try Realm.deleteFiles(for: encrypted))
         XCTAssertTrue(try Realm.deleteFiles(for: copy))
         XCTAssertThrowsError(try Realm(fileURL: URL(fileURLWithPath: "/nonexistent/x/y.realm")))
     }

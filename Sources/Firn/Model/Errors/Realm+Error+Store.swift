@@ -13,6 +13,7 @@ extension Realm.Error {
         case .primaryKeyTaken: code = .invalidInput
         case .schema, .schemaChangedElsewhere: code = .schemaMismatch
         case .limit: code = .invalidInput
+        case .unsupported: code = .unsupportedFeature
         case .tooManyActiveVersions: code = .tooManyActiveVersions
         case .readOnly, .closed: code = .fail
         case .versionNotRetained: code = .versionNotRetained
@@ -25,6 +26,7 @@ extension Realm.Error {
     private static func code(_ error: LogError) -> Code {
         switch error.code {
         case .notAStore, .damage: return .invalidDatabase
+        case .key(let problem): return problem == .unavailable ? .unsupportedFeature : .invalidDatabase
         case .foreignFolder: return .invalidDatabase
         case .newerFormat: return .unsupportedFileFormatVersion
         case .locked, .tooManyProcesses: return .alreadyOpen

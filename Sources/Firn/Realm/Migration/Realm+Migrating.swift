@@ -37,18 +37,16 @@ extension Realm {
 /// reading costs.
 ///
 /// - Parameter fileURL: the store's folder.
-/// - Parameter encryptionKey: must be nil; encryption does not exist yet.
+/// - Parameter encryptionKey: the key of an encrypted store.
 /// - Throws: `Realm.Error` with one of these codes:
-/// - `.invalidDatabase`: there is no store, it is damaged, or the path leads to something else.
-///   - `.unsupportedFeature`: there is a key.
-/// - `.invalidInput`: the URL is not a file URL.
+/// - `.invalidDatabase`: there is no store, it is damaged, the path leads to something else, or the key is not the
+///   store's.
+/// - `.unsupportedFeature`: the store is encrypted, and this build has no cryptography.
+/// - `.invalidInput`: the URL is not a file URL, or the key does not have 64 bytes.
 ///   - `.filePermissionDenied` and other codes: the file system refuses.
 public func schemaVersionAtURL(_ fileURL: URL, encryptionKey: Data? = nil) throws -> UInt64 {
-    if encryptionKey != nil {
-        throw Realm.Error(
-            .unsupportedFeature, "This version of Firn can't encrypt. Ask without an encryptionKey.", fileURL: fileURL)
-    }
-    do { return try SharedStore.examining(fileURL) { $0.schema.version } } catch let error as Realm.Error
+    do { return try SharedStore.examining(fileURL, encryptionKey: encryptionKey) { $0.schema.version } } catch let error
+        as Realm.Error
         where error.code == .fileNotFound
     {
         // RealmSwift throws this code for a missing file in this function alone.

@@ -146,7 +146,7 @@ import Testing
         #expect(try schemaVersionAtURL(store.url) == 4)
         withExtendedLifetime(open) {}
         let key = try #require(throws: Realm.Error.self) { try schemaVersionAtURL(store.url, encryptionKey: Data([1])) }
-        #expect(key.code == .unsupportedFeature)
+        #expect(key.code == .invalidInput)
         let web = try #require(throws: Realm.Error.self) { try schemaVersionAtURL(URL(string: "https://firn.dev")!) }
         #expect(web.code == .invalidInput)
         try Data("hello".utf8).write(to: URL(filePath: store.folder.path + "/text"))

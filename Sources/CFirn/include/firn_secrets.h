@@ -1,0 +1,27 @@
+#ifndef FIRN_SECRETS_H
+#define FIRN_SECRETS_H
+
+// Memory for keys, and what the processor has for ciphers.
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Allocates zeroed pages of their own for a secret. As far as the system and the user's limits allow, they are never
+// written to swap (`mlock`) and not part of a core dump. NULL if no memory is left.
+void *_Nullable firn_secret_allocate(size_t length);
+// Overwrites a secret with zeros and frees its pages.
+void firn_secret_free(void *_Nonnull secret, size_t length);
+// Overwrites bytes with zeros, in a way that the compiler does not leave out.
+void firn_erase(void *_Nonnull bytes, size_t length);
+
+// Excludes memory from core dumps, if the system can do that.
+void firn_exclude_from_dumps(void *_Nonnull address, size_t length);
+
+// Fills a buffer from the system's generator, in one call for up to 256 bytes. False if that fails.
+bool firn_random(void *_Nonnull target, size_t length);
+
+// Whether the processor has instructions for AES.
+bool firn_has_aes(void);
+
+#endif

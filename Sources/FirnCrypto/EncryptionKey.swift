@@ -1,0 +1,28 @@
+import FirnStorage
+
+/// The 64 bytes with which a user opens an encrypted store.
+///
+/// They lie in memory that is locked and is zeroed when the last copy is released (`SecretBytes`).
+package struct EncryptionKey: Sendable, Equatable {
+    /// The number of bytes of a key, as Realm's.
+    package static let byteCount = 64
+
+    let bytes: SecretBytes
+
+    /// Copies a key; nil if it does not have 64 bytes.
+    package init?(_ bytes: UnsafeRawBufferPointer) {
+        guard bytes.count == Self.byteCount else { return nil }
+        self.bytes = SecretBytes(copying: bytes)
+    }
+
+    /// Compares all bytes, so the time does not tell how many are equal.
+    package static func == (left: EncryptionKey, right: EncryptionKey) -> Bool {
+        left.bytes.withBytes { left in
+            right.bytes.withBytes { right in
+                var difference: UInt8 = 0
+                for index in 0..<byteCount { difference |= left[index] ^ right[index] }
+                return difference == 0
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+#if Encryption
+    import Crypto
+    import CryptoExtras
+    import Foundation
+#elseif canImport(CryptoKit)
+    import CryptoKit
+    import Foundation
+#endif
+
+#if Encryption || canImport(CryptoKit)
+    /// Encrypts and decrypts the parts of one file: the frames of a segment, or the blocks of a checkpoint file.
+    ///
+    /// Each file has a key of its own (`StoreKeys.cipher(salt:header:)`), so parts of different files can't be
+    /// exchanged. Every nonce is random. It is never made from an offset, a version or a counter. `LogTail.cut` lets
+    /// the same offset and version be written again with other bytes, and two copies of a store's folder have the same
+    /// open segment.
+    package struct FileCipher: Sendable {
+        let algorithm: EncryptionAlgorithm
+        let key: SymmetricKey
+
+        /// Encrypts `text` in place, and writes the tag to `tag`, which has 16 bytes.
+        ///
+        /// - Parameters:
+        ///   - nonce: 12 random bytes that no other call has got.
+        ///   - data: bytes that are authenticated too, and are not encrypted.
+        package func seal(
+            _ text: UnsafeMutableRawBufferPointer, nonce: UnsafeRawBufferPointer, tag: UnsafeMutableRawBufferPointer,
+            authenticating data: UnsafeRawBufferPointer
+        ) {
+            precondition(nonce.count == SealSize.nonce && tag.count == SealSize.tag)
+            do {
+                let message = UnsafeRawBufferPointer(text)
+                let (sealed, sealedTag): (Data, Data)
+                switch algorithm {
+                case .aesGCMSIV:
+                    #if Encryption
+                        let box = try AES.GCM._SIV.seal(
+                            message, using: key, nonce: AES.GCM._SIV.Nonce(data: nonce), authenticating: data)
+                        (sealed, sealedTag) = (box.ciphertext, box.tag)
+                    #else
+                        throw CryptoKitError.incorrectParameterSize
+                    #endif
+                case .aesGCM:
+                    let box = try AES.GCM.seal(
+                        message, using: key, nonce: AES.GCM.Nonce(data: nonce), authenticating: data)
+                    (sealed, sealedTag) = (box.ciphertext, box.tag)
+                case .chaChaPoly:
+                    let box = try ChaChaPoly.seal(
+                        message, using: key, nonce: ChaChaPoly.Nonce(data: nonce), authenticating: data)
+                    (sealed, sealedTag) = (box.ciphertext, box.tag)
+                }
+                text.copyBytes(from: sealed)
+                tag.copyBytes(from: sealedTag)
+            } catch {
+                // Only a parameter of the wrong size fails here, and all of them have fixed sizes.
+                fatalError("Firn: encrypting \(text.count) bytes failed: \(error)")
+            }
+        }
+
+        /// Decrypts `text` into `target`, which has the same length. Returns false, with `target` unchanged, if the
+        /// text, the nonce, the tag or the data are not those that were sealed.
+        package func open(
+            _ text: UnsafeRawBufferPointer, nonce: UnsafeRawBufferPointer, tag: UnsafeRawBufferPointer,
+            authenticating data: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer
+        ) -> Bool {
+            precondition(nonce.count == SealSize.nonce && tag.count == SealSize.tag && target.count == text.count)
+            let opened: Data?
+            switch algorithm {
+            case .aesGCMSIV:
+                #if Encryption
+                    opened = try? AES.GCM._SIV.open(
+                        AES.GCM._SIV.SealedBox(
+                            nonce: AES.GCM._SIV.Nonce(data: nonce), ciphertext: text, tag: tag), using: key,
+                        authenticating: data)
+                #else
+                    opened = nil
+                #endif
+            case .aesGCM:
+                opened = try? AES.GCM.open(
+                    AES.GCM.SealedBox(nonce: AES.GCM.Nonce(data: nonce), ciphertext: text, tag: tag), using: key,
+                    authenticating: data)
+            case .chaChaPoly:
+                opened = try? ChaChaPoly.open(
+                    ChaChaPoly.SealedBox(nonce: ChaChaPoly.Nonce(data: nonce), ciphertext: text, tag: tag), using: key,
+                    authenticating: data)
+            }
+            guard let opened, opened.count == target.count else { return false }
+            target.copyBytes(from: opened)
+            return true
+        }
+    }
+#else
+    /// A cipher of a build without cryptography: there is none.
+    package enum FileCipher: Sendable {
+        package func seal(
+            _ text: UnsafeMutableRawBufferPointer, nonce: UnsafeRawBufferPointer, tag: UnsafeMutableRawBufferPointer,
+            authenticating data: UnsafeRawBufferPointer
+        ) {
+            switch self {}
+        }
+
+        package func open(
+            _ text: UnsafeRawBufferPointer, nonce: UnsafeRawBufferPointer, tag: UnsafeRawBufferPointer,
+            authenticating data: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer
+        ) -> Bool {
+            switch self {}
+        }
+    }
+#endif

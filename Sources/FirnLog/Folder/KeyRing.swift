@@ -1,0 +1,103 @@
+import FirnBytes
+import FirnCrypto
+import FirnStorage
+
+/// The keys with which an opener reads and writes an encrypted store: the user's key, and the store's keys once the
+/// user's key has been proved right.
+///
+/// Reading the manifest proves the key, and every opener reads the manifest before anything else. So nothing of a store
+/// is recovered, cut or written with a wrong key.
+final class KeyRing: Sendable {
+    private let key: EncryptionKey
+    private let randomness: any Randomness
+    /// The keys that were unwrapped last, and the store to which they belong.
+    private let proven = Guarded(.innermost, (storeID: StoreID, keys: StoreKeys)?.none)
+
+    init(_ key: EncryptionKey, _ randomness: any Randomness) {
+        self.key = key
+        self.randomness = randomness
+    }
+
+    /// Makes the keys of a new store, and returns what its manifest says of them.
+    func make(for storeID: StoreID, path: String) throws(LogError) -> WrappedKey {
+        guard let algorithm = EncryptionAlgorithm.preferred else { throw LogError(.key(.unavailable), path: path) }
+        let dataKey = SecretBytes(count: 32) { randomness.fill($0) }
+        let keys = StoreKeys(algorithm: algorithm, dataKey: dataKey)
+        proven.withLock { $0 = (storeID, keys) }
+        return wrap(keys)
+    }
+
+    /// The keys of the store with this manifest.
+    ///
+    /// - Throws: `.key(.wrong)`, or `.key(.unavailable)` if this build can't read the store.
+    func keys(_ manifest: Manifest, _ wrapped: WrappedKey, path: String) throws(LogError) -> StoreKeys {
+        if let proven = proven.withLock({ $0 }), proven.storeID == manifest.storeID { return proven.keys }
+        guard wrapped.algorithm.isAvailable else { throw LogError(.key(.unavailable), path: path) }
+        guard let keys = StoreKeys(wrapped, key: key) else { throw LogError(.key(.wrong), path: path) }
+        proven.withLock { $0 = (manifest.storeID, keys) }
+        return keys
+    }
+
+    private func wrap(_ keys: StoreKeys) -> WrappedKey {
+        keys.wrap(for: key, salt: randomness.bytes(WrappedKey.saltByteCount))
+    }
+
+    /// The cipher of a file with this salt and header.
+    func cipher(_ salt: FileSalt, header: UnsafeRawBufferPointer) -> SealingCipher {
+        guard let keys = proven.withLock({ $0?.keys }) else {
+            preconditionFailure("Firn: a file of an encrypted store is opened before its manifest")
+        }
+        return SealingCipher(cipher: keys.cipher(salt: salt.bytes, header: header), randomness: randomness)
+    }
+
+    func makeSalt() -> FileSalt { FileSalt(randomness) }
+}
+
+extension StoreFolder {
+    /// The keys with which a manifest is authenticated; nil if the store is not encrypted.
+    ///
+    /// - Throws: `.key`, if the store needs a key and there is none, or another one, or has no encryption and there is
+    ///   a key.
+    func keys(_ manifest: Manifest) throws(LogError) -> StoreKeys? {
+        switch (manifest.encryption, keyRing) {
+        case (nil, nil): return nil
+        case (nil, _?): throw LogError(.key(.notEncrypted), path: path)
+        case (_?, nil): throw LogError(.key(.missing), path: path)
+        case (let wrapped?, let ring?): return try ring.keys(manifest, wrapped, path: path)
+        }
+    }
+
+    /// Makes the keys of a new store, if it is to be encrypted, and returns what its manifest says of them.
+    func makeKeys(for storeID: StoreID) throws(LogError) -> WrappedKey? {
+        try keyRing?.make(for: storeID, path: path)
+    }
+
+    /// A salt for a new file; nil if the store is not encrypted.
+    func makeSalt() -> FileSalt? { keyRing?.makeSalt() }
+
+    /// The cipher of a segment; nil if the store is not encrypted.
+    func cipher(_ header: SegmentHeader) -> SealingCipher? {
+        header.salt.flatMap { salt in
+            var bytes = ByteWriter(capacity: SegmentHeader.mostByteCount)
+            header.encode(into: &bytes)
+            return keyRing?.cipher(salt, header: bytes.bytes)
+        }
+    }
+
+    /// The cipher of an open segment's file; nil if the store is not encrypted.
+    func cipher(of file: any StorageFile) throws(LogError) -> SealingCipher? {
+        guard keyRing != nil else { return nil }
+        let found = try stored(file.read(SegmentHeader.mostByteCount, at: 0)).withUnsafeBytes(SegmentHeader.decode)
+        guard let cipher = found.flatMap({ cipher($0.header) }) else {
+            throw LogError(.damage, path: file.path, offset: 0, detail: "the segment's header is damaged")
+        }
+        return cipher
+    }
+
+    /// The cipher of a checkpoint file; nil if the store is not encrypted.
+    func cipher(_ header: CheckpointHeader) -> SealingCipher? {
+        header.salt.flatMap { salt in
+            header.encode().withUnsafeBytes { keyRing?.cipher(salt, header: $0) }
+        }
+    }
+}
