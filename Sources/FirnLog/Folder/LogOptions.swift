@@ -57,7 +57,7 @@ package struct LogOptions: Sendable {
     /// Who may read and write the files that are created. Existing files keep their mode.
     package var fileMode = FileMode.ownerOnly
     /// The user's key of an encrypted store. A store that is made with a key is encrypted.
-    package var encryptionKey: EncryptionKey?
+    package var encryptionKey = LogOptions.testKey
     /// The length at which a segment is sealed, a multiple of 64 and at least 4 KiB.
     package var segmentByteCount = LogLimits.segmentByteCount
     /// The most bytes that a part holds before compression; a longer part is refused.
@@ -74,6 +74,20 @@ package struct LogOptions: Sendable {
     /// If false, all work is done on the calling threads, in an order that depends only on the calls: for simulations.
     /// A call that would have to wait because another process is writing then throws `.locked`.
     package var usesThreads = true
+
+    /// The key that takes the place of none. It is nil, except in debug builds if the environment has `FIRN_TEST_KEY`:
+    /// for runs of the tests in which all stores are encrypted.
+    package static var testKey: EncryptionKey? {
+        #if DEBUG
+            isTestedWithKey ? [UInt8](repeating: 0x46, count: 64).withUnsafeBytes { EncryptionKey($0) } : nil
+        #else
+            nil
+        #endif
+    }
+
+    #if DEBUG
+        private static let isTestedWithKey = hasEnvironmentVariable("FIRN_TEST_KEY")
+    #endif
 
     package init(
         folder: String, access: Access = .readWrite(waitMilliseconds: 10_000), durability: Durability = .full,

@@ -5,7 +5,7 @@ import ForgedStores
 
 /// The files of a closed store, by path. A test forges or damages them and opens the store again.
 struct StoreFiles {
-    private(set) var files: [String: [UInt8]] = [:]
+    var files: [String: [UInt8]] = [:]
     private static let folders = ["", "/log", "/checkpoint"].map { BaseStore.folder + $0 }
 
     /// A compacted store with the base store's schema and what `fill` adds.
@@ -21,14 +21,17 @@ struct StoreFiles {
         try commit(fill)
         _ = try store.compact()
         try store.close()
-        var made = StoreFiles()
-        for folder in folders {
+        return try StoreFiles(storage)
+    }
+
+    /// The files of a store that nobody has open.
+    init(_ storage: MemoryStorage) throws {
+        for folder in Self.folders {
             for name in try storage.list(folder) where name != "lock" {
                 let path = folder + "/" + name
-                if try storage.status(path)?.kind == .file { made.files[path] = try storage.bytes(path) }
+                if try storage.status(path)?.kind == .file { files[path] = try storage.bytes(path) }
             }
         }
-        return made
     }
 
     var checkpointPath: String { files.keys.filter { $0.hasSuffix(".checkpoint") }.max() ?? "" }

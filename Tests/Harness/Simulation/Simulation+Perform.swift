@@ -66,7 +66,8 @@ extension Simulation {
         }
         var isExplained = false
         switch code {
-        case .damage, .primaryKeyTaken, .schema, .schemaChangedElsewhere, .limit, .readOnly, .versionNotYet, .closed:
+        case .damage, .primaryKeyTaken, .schema, .schemaChangedElsewhere, .limit, .unsupported, .readOnly,
+            .versionNotYet, .closed:
             isExplained = false
         case .tooManyActiveVersions: isExplained = process.limitsVersions
         case .versionNotRetained: isExplained = mayMiss
@@ -74,7 +75,7 @@ extension Simulation {
             switch error.code {
             case .replaced: isExplained = process.isReplaced
             case .damage, .notAStore, .foreignFolder, .newerFormat, .networkFileSystem, .forked, .closed, .tooLarge,
-                .readOnly, .tooManyProcesses:
+                .readOnly, .tooManyProcesses, .key:
                 // Before the first durable commit the store may not exist.
                 isExplained = error.code == .notAStore && process.isReadOnly && ledger.durable == 0
             case .locked:

@@ -1,0 +1,246 @@
+#if Encryption
+    import FirnBytes
+    import FirnStorage
+    import FirnTestSupport
+    import ForgedStores
+    import Testing
+
+    @testable import FirnCore
+    @testable import FirnCrypto
+    @testable import FirnLog
+
+    /// Stores that are opened with a key: what they hold is read again, and by nobody else.
+    @Suite(.timeLimit(.minutes(20))) struct EncryptedStoreTests {
+        private static let table = TableID(0)
+        private static let rowCount = 40
+
+        private static func key(_ byte: UInt8) -> EncryptionKey {
+            [UInt8](repeating: byte, count: EncryptionKey.byteCount).withUnsafeBytes { EncryptionKey($0)! }
+        }
+
+        private static func options(_ key: EncryptionKey?) -> StoreOptions {
+            var log = LogOptions(folder: BaseStore.folder, verify: .everything)
+            log.usesThreads = false
+            log.reserveByteCount = 0
+            log.encryptionKey = key
+            var options = StoreOptions(log: log)
+            options.compaction.isAutomatic = false
+            return options
+        }
+
+        private static func open(_ storage: any Storage, _ key: EncryptionKey? = key(1)) throws -> Store {
+            try Store(options(key), storage: storage, clock: ManualClock())
+        }
+
+        /// A value that stands out among other bytes.
+        private static func text(_ id: Int) -> String { "classified-\(id)-material" }
+
+        private static func add(_ ids: Range<Int>, to store: Store) throws {
+            let transaction = try store.beginWrite()
+            for id in ids {
+                var row = transaction.beginRow(table)
+                transaction.fill(&row, column: 0, value: .int(Int64(id)))
+                transaction.fill(&row, column: 1, value: .string(text(id)))
+                try transaction.endRow(row)
+            }
+            try transaction.commit()
+        }
+
+        /// Makes a store with rows in a checkpoint, in a sealed segment and in the open one, and closes it.
+        private static func fill(_ storage: any Storage, _ key: EncryptionKey? = key(1)) throws {
+            let store = try open(storage, key)
+            let transaction = try store.beginWrite()
+            try transaction.makeTable(
+                "HiddenClass",
+                [ColumnSchema(name: "hiddenId", type: .int), ColumnSchema(name: "hiddenText", type: .string)])
+            try transaction.commit()
+            try add(0..<rowCount - 2, to: store)
+            _ = try store.compact()
+            try add(rowCount - 2..<rowCount - 1, to: store)
+            try store.log?.sealSegment()
+            try add(rowCount - 1..<rowCount, to: store)
+            try store.close()
+        }
+
+        /// The texts of a store, by id.
+        private static func texts(_ store: Store) throws -> [String] {
+            try DamageRecord.throwing { () throws(StoreError) in
+                let rows = store.pin().snapshot.table(table)
+                return (0..<rowCount).map { id in
+                    guard let key = rows.firstKey(primaryKeyInt: Int64(id)),
+                        case .string(let text) = rows.value(1, of: key)
+                    else { return "" }
+                    return text
+                }
+            }
+        }
+
+        private static let allTexts = (0..<rowCount).map(text)
+
+        @Test func whatWasWrittenIsReadAgain() throws {
+            let storage = MemoryStorage()
+            try Self.fill(storage)
+            for _ in 1...2 {
+                let store = try Self.open(storage)
+                #expect(try Self.texts(store) == Self.allTexts)
+                try store.verify()
+                _ = try store.compact()
+                #expect(try Self.texts(store) == Self.allTexts)
+                try store.close()
+            }
+        }
+
+        /// The key, no key where there is one, and a key where there is none: three errors, and nothing has changed.
+        @Test func aKeyThatDoesNotFitIsTold() throws {
+            let (encrypted, plain) = (MemoryStorage(), MemoryStorage())
+            try Self.fill(encrypted)
+            try Self.fill(plain, nil)
+            for (storage, key, problem) in [
+                (encrypted, Self.key(2), .wrong), (encrypted, nil, .missing), (plain, Self.key(1), .notEncrypted),
+            ] as [(MemoryStorage, EncryptionKey?, LogError.KeyProblem)] {
+                let before = try StoreFiles(storage).files
+                for access in [LogOptions.Access.readWrite(waitMilliseconds: 0), .readOnly] {
+                    var options = Self.options(key)
+                    options.log?.access = access
+                    #expect(logCode { _ = try Store(options, storage: storage, clock: ManualClock()) } == .key(problem))
+                }
+                #expect(try StoreFiles(storage).files == before)
+            }
+            _ = try Self.open(encrypted).close()
+            _ = try Self.open(plain, nil).close()
+        }
+
+        /// Neither a name nor a value is among the bytes of an encrypted store; all are in a plain one.
+        @Test func noNameAndNoValueCanBeRead() throws {
+            func found(_ key: EncryptionKey?) throws -> Int {
+                let storage = MemoryStorage()
+                try Self.fill(storage, key)
+                let files = try StoreFiles(storage).files.values
+                // Compression leaves at least this much of one of them.
+                let sought = ["HiddenClass", "hiddenId", "hiddenText", "classified-", "-material"]
+                return sought.filter { text in files.contains { $0.contains(Array(text.utf8)) } }.count
+            }
+            #expect(try found(nil) == 5)
+            #expect(try found(Self.key(1)) == 0)
+        }
+
+        /// One bit of each byte of every file. What opens has the same data, except commits that no mark confirms.
+        @Test func aChangedBitIsNoticed() throws {
+            let storage = MemoryStorage()
+            try Self.fill(storage)
+            let made = try StoreFiles(storage)
+            var random = SeededRandom(seed: 45)
+            for (path, bytes) in made.files.sorted(by: { $0.key < $1.key }) where !path.hasSuffix("/shared") {
+                for offset in bytes.indices {
+                    var changed = made
+                    changed.files[path]![offset] ^= 1 << UInt8(random.below(8))
+                    guard let store = try? Self.open(changed.storage()) else { continue }
+                    let texts = try Self.texts(store)
+                    if texts != Self.allTexts {
+                        guard case .tornTail = store.recovery?.outcome else {
+                            Issue.record("\(path), byte \(offset): nothing is told")
+                            continue
+                        }
+                        #expect(texts.dropLast() == Self.allTexts.dropLast(), "\(path), byte \(offset)")
+                    }
+                    try store.close()
+                }
+            }
+        }
+
+        /// Files of a store and of its copy, which has the same keys, are exchanged after each has gone its own way.
+        @Test func aFileOfACopyIsRefused() throws {
+            let storage = MemoryStorage()
+            try Self.fill(storage)
+            let start = try StoreFiles(storage)
+            func continued(from id: Int) throws -> StoreFiles {
+                let storage = try start.storage()
+                let store = try Self.open(storage)
+                try Self.add(id..<id + 1, to: store)
+                _ = try store.compact()
+                try Self.add(id + 1..<id + 2, to: store)
+                try store.log?.sealSegment()
+                try Self.add(id + 2..<id + 3, to: store)
+                try store.close()
+                return try StoreFiles(storage)
+            }
+            let (own, other) = (try continued(from: 100), try continued(from: 200))
+            let names = own.files.keys.filter { $0.contains("/log/") || $0.contains("/checkpoint/") }.sorted()
+            #expect(names == other.files.keys.filter { $0.contains("/log/") || $0.contains("/checkpoint/") }.sorted())
+            // The open segment of a copy is as good as an older state of this store, which can't be noticed.
+            let open = try #require(names.last { $0.contains("/log/") })
+            for name in names where own.files[name] != other.files[name] && name != open {
+                var mixed = own
+                mixed.files[name] = other.files[name]
+                #expect(throws: StoreError.self, "\(name)") {
+                    try Self.open(mixed.storage()).verify()
+                }
+            }
+        }
+
+        /// What a power cut leaves of commits is recovered under the key, in a new segment with a key of its own.
+        @Test(arguments: 1...40 as ClosedRange<UInt64>) func aPowerCutLosesNothing(seed: UInt64) throws {
+            let storage = SimulatedStorage(seed: seed)
+            try Self.fill(storage)
+            let store = try Self.open(storage)
+            try Self.add(100..<101, to: store)
+            let process = storage.disk.afterPowerCut(seed: seed, .seeded).newProcess()
+            let again = try Self.open(process)
+            #expect(try Self.texts(again) == Self.allTexts)
+            #expect(again.pin().snapshot.table(Self.table).firstKey(primaryKeyInt: 100) != nil)
+            try Self.add(101..<102, to: again)
+            try again.close()
+            let last = try Self.open(process)
+            #expect(last.pin().snapshot.table(Self.table).firstKey(primaryKeyInt: 101) != nil)
+        }
+
+        @Test func anotherKeyOpensAStoreWhoseKeyWasChanged() throws {
+            let storage = MemoryStorage()
+            try Self.fill(storage)
+            let before = try StoreFiles(storage).files
+            try Store.changeKey(BaseStore.folder, from: Self.key(1), to: Self.key(2), storage: storage)
+            let after = try StoreFiles(storage).files
+            #expect(before.keys.filter { before[$0] != after[$0] } == [BaseStore.folder + "/manifest"])
+            #expect(logCode { _ = try Self.open(storage) } == .key(.wrong))
+            let store = try Self.open(storage, Self.key(2))
+            #expect(try Self.texts(store) == Self.allTexts)
+            let open = logCode {
+                try Store.changeKey(BaseStore.folder, from: Self.key(2), to: Self.key(3), storage: storage)
+            }
+            guard case .locked = open else { throw LogError(.closed, path: "the key of an open store was changed") }
+            try store.close()
+            #expect(
+                logCode { try Store.changeKey(BaseStore.folder, from: Self.key(3), to: Self.key(4), storage: storage) }
+                    == .key(.wrong))
+        }
+
+        @Test func aCopyHasItsOwnKeyOrNone() throws {
+            let storage = MemoryStorage()
+            try Self.fill(storage)
+            for key in [nil, Self.key(1), Self.key(9)] {
+                let store = try Self.open(storage)
+                let copies = MemoryStorage()
+                try Store.writeCopy(of: store.pin(), to: BaseStore.folder, encryptionKey: key, storage: copies)
+                try store.close()
+                let copy = try Self.open(copies, key)
+                #expect(try Self.texts(copy) == Self.allTexts)
+                try copy.close()
+            }
+        }
+
+        @Test func aVersionIsNotSpilled() {
+            var options = Self.options(Self.key(1))
+            options.activeVersionPolicy = .spill
+            #expect {
+                try Store(options, storage: MemoryStorage(), clock: ManualClock())
+            } throws: { ($0 as? StoreError)?.code == .unsupported }
+        }
+    }
+
+    extension [UInt8] {
+        /// Whether the bytes occur in a row.
+        fileprivate func contains(_ sought: [UInt8]) -> Bool {
+            indices.dropLast(Swift.max(sought.count - 1, 0)).contains { self[$0...].starts(with: sought) }
+        }
+    }
+#endif
