@@ -35,7 +35,10 @@ final class SimulatedFile: StorageFile, @unchecked Sendable {
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(StorageError) -> Int {
-        try storage.call(.read, path: path, at: offset, length: buffer.count) { (_) throws(StorageError) in
+        if storage.disk.traits.readsCheckpointsAsMapped, path.hasSuffix(".checkpoint") {
+            return storage.disk.guarded.withLock { _ in node.bytes.read(into: buffer, at: offset) }
+        }
+        return try storage.call(.read, path: path, at: offset, length: buffer.count) { (_) throws(StorageError) in
             try checkOpen("read")
             try FileRange.check(offset: offset, "read", path)
             return node.bytes.read(into: buffer, at: offset)

@@ -141,14 +141,15 @@ import Testing
         #expect(configuration.fileURL == url && configuration.inMemoryIdentifier == nil)
     }
 
-    /// A key is never ignored (R24): one of 64 bytes is not supported yet, others are wrong.
+    /// A key is never ignored (R24): one of another length than 64 bytes is wrong, and so is any for a realm in memory.
     @Test func aKeyIsNeverIgnored() {
         var configuration = configuration()
-        configuration.encryptionKey = Data(count: 64)
-        #expect(throws: Realm.Error.unsupportedFeature) { _ = try Realm(configuration: configuration) }
         configuration.encryptionKey = Data(count: 63)
         #expect(throws: Realm.Error.invalidInput) { _ = try Realm(configuration: configuration) }
         #expect(!Realm.fileExists(for: configuration))
+        configuration.encryptionKey = Data(count: 64)
+        configuration.inMemoryIdentifier = "memory"
+        #expect(throws: Realm.Error.unsupportedFeature) { _ = try Realm(configuration: configuration) }
     }
 
     /// A read-only realm needs a store, and can neither be written nor observed (R25, S85, S118).
