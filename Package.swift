@@ -79,7 +79,7 @@ let package = Package(
         .target(
             name: "FirnTool",
             dependencies: [
-                "FirnQuery", "FirnCore", "FirnLog", "FirnStorage", "FirnBytes",
+                "FirnQuery", "FirnCore", "FirnLog", "FirnCrypto", "FirnStorage", "FirnBytes",
                 .target(name: "CFirnSQLite", condition: .when(traits: ["SQLite"])),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

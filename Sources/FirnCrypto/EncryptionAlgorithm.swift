@@ -15,6 +15,15 @@ package enum EncryptionAlgorithm: UInt8, Sendable, CaseIterable {
         return [.aesGCMSIV, .aesGCM].first(where: \.isAvailable)
     }
 
+    /// The name by which specifications call it.
+    package var name: String {
+        switch self {
+        case .aesGCMSIV: "AES-256-GCM-SIV"
+        case .aesGCM: "AES-256-GCM"
+        case .chaChaPoly: "ChaCha20-Poly1305"
+        }
+    }
+
     /// Whether this build can read and write it.
     package var isAvailable: Bool {
         #if Encryption

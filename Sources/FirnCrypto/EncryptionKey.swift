@@ -15,6 +15,9 @@ package struct EncryptionKey: Sendable, Equatable {
         self.bytes = SecretBytes(copying: bytes)
     }
 
+    /// Calls `body` with the bytes, which are valid only during the call.
+    package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result { bytes.withBytes(body) }
+
     /// Compares all bytes, so the time does not tell how many are equal.
     package static func == (left: EncryptionKey, right: EncryptionKey) -> Bool {
         left.bytes.withBytes { left in

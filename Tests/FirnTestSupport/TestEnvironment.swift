@@ -21,6 +21,10 @@ public enum TestEnvironment {
         return names.contains { dlsym(dlopen(nil, RTLD_NOW), $0) != nil }
     }
 
+    /// Whether all stores of the run are encrypted: FIRN_TEST_KEY. Such a store has no scratch files, and its holes are
+    /// larger.
+    public static var hasKey: Bool { value("FIRN_TEST_KEY") != nil }
+
     /// The time limit, in minutes, of a test whose length depends on the environment: FIRN_TEST_MINUTES, or 20 as for
     /// all other tests.
     ///

@@ -19,7 +19,7 @@ struct CompactCommand: ParsableCommand {
     @OptionGroup var arguments: StoreArguments
 
     func run() throws {
-        try finish { out in
+        try finish(with: arguments.key) { out in
             try Self.run(arguments.store, json: arguments.json, storage: PosixStorage.shared, out)
         }
     }
@@ -31,9 +31,11 @@ struct CompactCommand: ParsableCommand {
         // Opening would make a store where there is none.
         try files.checkIsStore()
         let before = try files.byteCount()
+        var options = LogOptions(folder: files.path)
+        options.encryptionKey = try files.encryptionKey()
         let version: UInt64
         do throws(StoreError) {
-            let store = try Store(StoreOptions(log: LogOptions(folder: files.path)), storage: storage, clock: clock)
+            let store = try Store(StoreOptions(log: options), storage: storage, clock: clock)
             var failure: StoreError?
             do throws(StoreError) { try store.compact() } catch { failure = error }
             version = store.pin().version

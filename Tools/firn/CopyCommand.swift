@@ -1,6 +1,7 @@
 import ArgumentParser
 import FirnBytes
 import FirnCore
+import FirnCrypto
 import FirnLog
 import FirnStorage
 
@@ -10,7 +11,7 @@ struct CopyCommand: ParsableCommand {
         commandName: "copy", abstract: "Copies the newest version of a store, also while a process writes to it.",
         discussion: """
             The copy is one version: that of the moment at which the command begins. It has the version's number and \
-            time, an identity of its own, and no history before it. Nobody has to wait for it. A copy that is \
+            time, an identity of its own, and no history before it. The copy of an encrypted store has the same key. Nobody has to wait for it. A copy that is \
             interrupted leaves nothing; what one that was killed has left is removed by the next one to the same place.
 
             Example: firn copy people.firn --output backup.firn
@@ -21,7 +22,7 @@ struct CopyCommand: ParsableCommand {
 
     func run() throws {
         Interrupts.postpone()
-        try finish { out in
+        try finish(with: arguments.key) { out in
             try Self.run(arguments.store, output: new.output, json: arguments.json, storage: PosixStorage.shared, out)
         }
     }
@@ -29,15 +30,28 @@ struct CopyCommand: ParsableCommand {
     static func run(
         _ path: String, output new: String, json: Bool, storage: any Storage, _ output: Output
     ) throws -> ToolError.Status {
+        try run(path, output: new, json: json, storage: storage, output) { try $0.files.encryptionKey() }
+    }
+
+    /// Copies a store.
+    ///
+    /// - Parameter newKey: gives the copy's key for the store; nil for a copy without encryption.
+    static func run(
+        _ path: String, output new: String, json: Bool, storage: any Storage, _ output: Output,
+        newKey: (OpenedStore) throws -> EncryptionKey?
+    ) throws -> ToolError.Status {
         let opened = try OpenedStore.open(path, storage: storage)
         try storage.checkIsFree(new, outside: opened.files)
+        let key = try newKey(opened)
         var options = LogOptions(folder: opened.files.path)
         options.access = .readOnly
+        options.encryptionKey = try opened.files.encryptionKey()
         let version = try NewStore.make(at: new, storage: storage, output) { partial in
             do throws(StoreError) {
                 let store = try Store(StoreOptions(log: options), storage: storage)
                 let pin = store.pin()
-                try Store.writeCopy(of: pin, to: partial, storage: storage, isWanted: { !Interrupts.haveCome })
+                try Store.writeCopy(
+                    of: pin, to: partial, encryptionKey: key, storage: storage, isWanted: { !Interrupts.haveCome })
                 let version = pin.version
                 try store.close()
                 return version
@@ -46,14 +60,12 @@ struct CopyCommand: ParsableCommand {
                 throw ToolError(error, new)
             }
         }
-        let copy = try OpenedStore.open(new, storage: storage)
+        let id = try OpenedStore.storeID(new, storage: storage)
         if json {
             try output.line(
-                JSON.object([
-                    ("store", .string(new)), ("id", .string(copy.manifest.storeID)), ("version", .int(version)),
-                ]).text)
+                JSON.object([("store", .string(new)), ("id", .string(id)), ("version", .int(version))]).text)
         } else {
-            try output.line("\(DisplayText.line(new)) holds version \(version), store \(copy.manifest.storeID)")
+            try output.line("\(DisplayText.line(new)) holds version \(version), store \(id)")
         }
         return .fine
     }

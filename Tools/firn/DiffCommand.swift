@@ -23,7 +23,7 @@ struct DiffCommand: ParsableCommand {
     @OptionGroup var chosen: ChoiceArguments
 
     func run() throws {
-        try finish { output in
+        try finish(with: arguments.key) { output in
             try Self.run(
                 arguments.store, first: first, second: second, choice: chosen.choice, json: arguments.json,
                 storage: PosixStorage.shared,

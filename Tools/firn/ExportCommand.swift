@@ -22,6 +22,7 @@ struct ExportCommand: ParsableCommand {
 
     @Argument(help: "The store's folder.", completion: .directory)
     var store: String
+    @OptionGroup var key: KeyArguments
     @Option(help: "ndjson, csv or json.")
     var format: Format = .ndjson
     @Option(
@@ -52,7 +53,7 @@ struct ExportCommand: ParsableCommand {
 
     func run() throws {
         if output != nil { Interrupts.postpone() }
-        try finish { out in
+        try finish(with: key) { out in
             let choice = Choice(types: types, predicate: predicate, version: version)
             try Self.run(
                 store, format: json ? .json : format, choice: choice, output: output, storage: PosixStorage.shared,

@@ -7,7 +7,7 @@ struct FirnCommand: ParsableCommand {
         commandName: "firn",
         abstract: "Looks into Firn stores.",
         discussion: """
-            Only compact and the imports change a store. Each works while a process uses it. Exit \
+            Only compact, rekey and the imports change a store. Each works while a process uses it. Exit \
             status: 0 fine, 1 damage found, 2 wrong usage, 3 the system refused or the path is not a store.
             """,
         version: "firn 0.1 (store format 1)",
@@ -23,7 +23,7 @@ struct FirnCommand: ParsableCommand {
         #endif
         return all + [
             ImportRealmCommand.self, VerifyCommand.self, ReplayCommand.self, RecoverCommand.self, CopyCommand.self,
-            CompactCommand.self, ShellCommand.self,
+            CompactCommand.self, EncryptCommand.self, DecryptCommand.self, RekeyCommand.self, ShellCommand.self,
         ]
     }
 
@@ -67,22 +67,43 @@ struct ExitStatus: Error {
     let status: ToolError.Status
 }
 
+/// The option of all subcommands that gives the key of an encrypted store.
+struct KeyArguments: ParsableArguments {
+    @Option(
+        name: .customLong("key-file"),
+        help: ArgumentHelp(
+            "The key of an encrypted store: a file with 64 bytes, or 128 hexadecimal digits.",
+            discussion: """
+                Without it, the key is the value of the environment variable FIRN_KEY, or is asked for.
+                """, valueName: "file"),
+        completion: .file())
+    var keyFile: String?
+
+    var source: StoreKeySource {
+        StoreKeySource(file: keyFile, environment: Terminal.environment("FIRN_KEY"), ask: Terminal.keyQuestion)
+    }
+}
+
 /// The arguments of all subcommands except `export`, which has its own.
 struct StoreArguments: ParsableArguments {
     @Argument(help: "The store's folder.", completion: .directory)
     var store: String
+
+    @OptionGroup var key: KeyArguments
 
     @Flag(help: "Write JSON: one object per line.")
     var json = false
 }
 
 /// Runs a subcommand's work, and throws the status that it returns unless that is `fine`.
-func finish(_ work: (Output) throws -> ToolError.Status) throws {
+///
+/// - Parameter key: the arguments that say where the key of an encrypted store comes from.
+func finish(with key: KeyArguments, _ work: (Output) throws -> ToolError.Status) throws {
     let output = Output.standard()
     defer { output.clearProgress() }
     let status: ToolError.Status
     do {
-        status = try work(output)
+        status = try StoreKeySource.$current.withValue(key.source) { try work(output) }
         try output.flush()
     } catch {
         // The results from before the error are still worth reading.

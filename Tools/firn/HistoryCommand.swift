@@ -31,7 +31,7 @@ struct HistoryCommand: ParsableCommand {
     }
 
     func run() throws {
-        try finish { output in
+        try finish(with: arguments.key) { output in
             let name = key.map(ObjectChoice.Name.primaryKey) ?? .number(object ?? 0)
             return try Self.run(
                 arguments.store, choice: .object(type: type, name), from: range.from, to: range.to ?? .max,

@@ -44,7 +44,7 @@ struct ImportCommand: ParsableCommand {
 
     func run() throws {
         Interrupts.postpone()
-        try finish { out in
+        try finish(with: arguments.key) { out in
             var options = TextImport.Options(type: type, primaryKey: primaryKey)
             options.isCSV = format == .csv || format == nil && file.hasSuffix(".csv")
             options.types = try types.map { try TypeText.properties($0) } ?? []

@@ -31,7 +31,7 @@ struct ImportRealmCommand: ParsableCommand {
 
     func run() throws {
         Interrupts.postpone()
-        try finish { out in
+        try finish(with: arguments.key) { out in
             try Self.run(
                 arguments.store, file: file, schema: schema, batch: batches.batch,
                 json: arguments.json, storage: PosixStorage.shared, clock: SystemClock.shared, output: out)

@@ -26,7 +26,7 @@
 
         func run() throws {
             Interrupts.postpone()
-            try finish { out in
+            try finish(with: arguments.key) { out in
                 try Self.run(
                     arguments.store, file: file, tables: table, batch: batches.batch, json: arguments.json,
                     storage: PosixStorage.shared, clock: SystemClock.shared, output: out)

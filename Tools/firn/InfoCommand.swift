@@ -8,7 +8,8 @@ struct InfoCommand: ParsableCommand {
         commandName: "info",
         abstract: "Shows what a store is and holds: identity, segments, checkpoint, sizes, classes.",
         discussion: """
-            Reads the complete log, and the checkpoint, once.
+            Reads the complete log, and the checkpoint, once. Without the key of an encrypted store, it shows its \
+            identity, its sizes and its version.
 
             Example: firn info people.firn
             """)
@@ -16,7 +17,7 @@ struct InfoCommand: ParsableCommand {
     @OptionGroup var arguments: StoreArguments
 
     func run() throws {
-        try finish { output in
+        try finish(with: arguments.key) { output in
             try Self.run(arguments.store, json: arguments.json, storage: PosixStorage.shared, output)
         }
     }
@@ -34,6 +35,10 @@ struct InfoCommand: ParsableCommand {
     static func run(
         _ path: String, json: Bool, storage: any Storage, now: Int64 = SystemClock.shared.now(), _ output: Output
     ) throws -> ToolError.Status {
+        if let sealed = try SealedStore.at(path, storage: storage) {
+            try output.line(json ? sealed.json.text : sealed.text)
+            return .fine
+        }
         let store = try OpenedStore.open(path, storage: storage)
         var findings = store.findings
         let checkpoint = try Checkpoint(store, &findings)
@@ -191,8 +196,11 @@ struct InfoCommand: ParsableCommand {
                 "format        \(FormatNumbers.format)",
                 "created       \(TimeText.milliseconds(manifest.created))",
                 "epoch         \(manifest.epoch), generation \(manifest.generation) of the manifest",
-                "use           \(use)",
             ]
+            if let encryption = manifest.encryption {
+                lines.append("encrypted     with \(encryption.wrapped.algorithm.name)")
+            }
+            lines.append("use           \(use)")
             lines += openers.map { "  " + $0.text }
             lines += [
                 "last version  \(summary.lastVersion)"

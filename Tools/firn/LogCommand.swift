@@ -14,7 +14,7 @@ struct LogCommand: ParsableCommand {
     @OptionGroup var chosen: ChoiceArguments
 
     func run() throws {
-        try finish { output in
+        try finish(with: arguments.key) { output in
             try Self.run(
                 arguments.store, from: range.from, to: range.to ?? .max, since: range.since, choice: chosen.choice,
                 json: arguments.json,

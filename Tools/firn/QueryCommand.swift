@@ -24,7 +24,7 @@ struct QueryCommand: ParsableCommand {
     var version: VersionChoice?
 
     func run() throws {
-        try finish { out in
+        try finish(with: arguments.key) { out in
             try Self.run(
                 arguments.store, query: query, version: version, json: arguments.json, storage: PosixStorage.shared,
                 width: Terminal.width, output: out)
@@ -76,7 +76,7 @@ struct ExplainCommand: ParsableCommand {
     var query: String
 
     func run() throws {
-        try finish { out in
+        try finish(with: arguments.key) { out in
             try Self.run(arguments.store, query: query, json: arguments.json, storage: PosixStorage.shared, output: out)
         }
     }

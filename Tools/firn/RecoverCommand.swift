@@ -28,7 +28,7 @@ struct RecoverCommand: ParsableCommand {
 
     func run() throws {
         Interrupts.postpone()
-        try finish { out in
+        try finish(with: arguments.key) { out in
             try Self.run(
                 arguments.store, output: new.output, schemaStore: schemaStore, json: arguments.json,
                 storage: PosixStorage.shared, clock: SystemClock.shared, out)

@@ -24,7 +24,7 @@ struct ReplayCommand: ParsableCommand {
 
     func run() throws {
         Interrupts.postpone()
-        try finish { out in
+        try finish(with: arguments.key) { out in
             try Self.run(
                 arguments.store, to: to, output: new.output, json: arguments.json, storage: PosixStorage.shared,
                 randomness: SystemRandomness.shared, clock: SystemClock.shared, out)
@@ -38,6 +38,12 @@ struct ReplayCommand: ParsableCommand {
     ) throws -> ToolError.Status {
         let store = try OpenedStore.open(path, storage: storage)
         try storage.checkIsFree(new, outside: store.files)
+        guard store.files.keys == nil else {
+            throw ToolError(
+                .usage,
+                "\(DisplayText.line(path)) is encrypted, and replay makes stores without encryption only. `firn copy` copies "
+                    + "the newest version, and `firn export --version` writes the objects of any version.")
+        }
         let to = try choice.number(in: store)
         guard to > 0 else {
             throw ToolError(

@@ -23,6 +23,11 @@ struct ShellCommand: ParsableCommand {
         let output = Output.standard()
         let isInteractive = Terminal.inputIsTerminal
         try StoreFiles(named: arguments.store, storage: PosixStorage.shared).checkIsStore()
+        try StoreKeySource.$current.withValue(arguments.key.source) {
+            let files = StoreFiles(named: arguments.store, storage: PosixStorage.shared)
+            // The subcommands run in processes of their own, and must not each ask.
+            if let key = try files.encryptionKey() { Terminal.setEnvironment("FIRN_KEY", key.hexadecimal) }
+        }
         // The subcommands would take a path that begins with - for an option.
         let store = arguments.store.first == "-" ? "./" + arguments.store : arguments.store
         let subcommands = FirnCommand.configuration.subcommands.compactMap { $0.configuration.commandName }.filter {

@@ -18,7 +18,7 @@ struct ShowCommand: ParsableCommand {
     @OptionGroup var chosen: ChoiceArguments
 
     func run() throws {
-        try finish { output in
+        try finish(with: arguments.key) { output in
             try Self.run(
                 arguments.store, version: version, choice: chosen.choice, json: arguments.json,
                 storage: PosixStorage.shared,

@@ -22,7 +22,7 @@ struct TailCommand: ParsableCommand {
     @OptionGroup var chosen: ChoiceArguments
 
     func run() throws {
-        try finish { output in
+        try finish(with: arguments.key) { output in
             try Self.run(
                 arguments.store, from: from, choice: chosen.choice, json: arguments.json, storage: PosixStorage.shared,
                 output: output

@@ -24,7 +24,7 @@ struct VerifyCommand: ParsableCommand {
     var deep = false
 
     func run() throws {
-        try finish { output in
+        try finish(with: arguments.key) { output in
             try Self.run(
                 arguments.store, deep: deep, json: arguments.json, storage: PosixStorage.shared, output)
         }

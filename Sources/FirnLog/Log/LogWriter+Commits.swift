@@ -81,6 +81,9 @@ extension LogWriter {
         } catch  where error.code == .noSpace && mayUseReserve && releaseReserve() {
             do {
                 try tail.cut(to: start, chain: chain)
+                // The first attempt has encrypted the part in place.
+                part = encoder.encode(raw, kind: kind, version: version, part: 0, into: &scratch)
+                part.flags.insert(.last)
                 try tail.write(&scratch, part, time: time)
             } catch {
                 throw writeFailure(error, version: version)

@@ -228,6 +228,44 @@
             }
         }
 
+        /// Blocks in which nothing lives any more are punched, as zeros that no key opens, and are never read.
+        @Test func holesAreNotRead() throws {
+            let storage = SimulatedStorage(seed: 1)
+            let count = 40_000
+            var store = try Self.open(storage)
+            let transaction = try store.beginWrite()
+            try transaction.makeTable(
+                "HiddenClass",
+                [ColumnSchema(name: "hiddenId", type: .int), ColumnSchema(name: "hiddenText", type: .string)])
+            try transaction.commit()
+            try Self.add(0..<count, to: store)
+            _ = try store.compact()
+            for round in 0..<6 {
+                let transaction = try store.beginWrite()
+                let rows = transaction.base.snapshot.table(Self.table)
+                // Some objects stay in each part, so that not everything is written again.
+                let keys = (round * 6000..<round * 6000 + 5000).compactMap { rows.firstKey(primaryKeyInt: Int64($0)) }
+                transaction.delete(Self.table, keys)
+                try transaction.commit()
+                _ = try store.compact()
+                if round == 3 {
+                    try store.close()
+                    store = try Self.open(storage)
+                }
+            }
+            #expect(storage.disk.count(.deallocate, suffix: "checkpoint") > 0)
+            try store.verify()
+            try store.close()
+            let again = try Self.open(storage)
+            let rows = again.pin().snapshot.table(Self.table)
+            let left = (0..<count).filter { $0 % 6000 >= 5000 || $0 >= 36_000 }
+            #expect(rows.count == left.count)
+            for id in left where id % 97 == 0 {
+                let key = try #require(rows.firstKey(primaryKeyInt: Int64(id)))
+                #expect(rows.value(1, of: key) == .string(Self.text(id)))
+            }
+        }
+
         @Test func aVersionIsNotSpilled() {
             var options = Self.options(Self.key(1))
             options.activeVersionPolicy = .spill

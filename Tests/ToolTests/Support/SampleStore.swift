@@ -1,6 +1,7 @@
 import FirnCore
 import FirnLog
 import FirnStorage
+import FirnTestSupport
 
 @testable import FirnTool
 
@@ -13,6 +14,8 @@ struct SampleStore {
     let storage = MemoryStorage()
     let clock = ManualClock()
     private(set) var lastVersion: UInt64 = 0
+    /// The store's key, if it is encrypted.
+    var key: EncryptionKey?
 
     static let schema = StoreSchema(
         version: 3,
@@ -43,6 +46,7 @@ struct SampleStore {
         var options = LogOptions(folder: Self.path)
         options.usesThreads = false
         options.segmentByteCount = segmentByteCount
+        options.encryptionKey = key ?? options.encryptionKey
         var all = StoreOptions(log: options)
         if retainsHistory { all.historyRetention = .everything }
         return try Store(all, storage: storage, clock: clock)
@@ -63,7 +67,10 @@ struct SampleStore {
 
     /// Version 1 has the schema, 2 inserts, 3 updates, 4 edits a list, 5 deletes. Then come `more` versions that
     /// assign one property each.
-    init(more: Int = 0, segmentByteCount: Int = 64 << 20, closes: Bool = true) throws {
+    init(
+        more: Int = 0, segmentByteCount: Int = 64 << 20, closes: Bool = true, key: EncryptionKey? = nil
+    ) throws {
+        self.key = key
         let store = try open(segmentByteCount: segmentByteCount)
         func commit(_ body: (WriteTransaction) throws -> Void) throws {
             clock.advance(by: 1_500_000_000)
@@ -162,7 +169,7 @@ struct Run {
                 error = box.error
             }
             do {
-                status = try work(output)
+                status = try StoreKeySource.$current.withValue(Self.keySource) { try work(output) }
                 try output.flush()
             } catch let failure as ToolError {
                 try output.flush()
@@ -176,6 +183,15 @@ struct Run {
         self.status = status
         self.out = out
         self.error = error
+    }
+
+    /// Where the key comes from if the test gives none: in runs with a key, from the environment.
+    private static var keySource: StoreKeySource {
+        var source = StoreKeySource.current
+        if TestEnvironment.hasKey, source.file == nil, source.environment == nil {
+            source.environment = String(repeating: "46", count: 64)
+        }
+        return source
     }
 
     private final class Box {

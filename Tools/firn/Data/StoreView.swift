@@ -37,6 +37,7 @@ struct StoreView {
     private static func open(_ opened: OpenedStore, _ number: UInt64?, storage: any Storage) throws -> StoreView {
         var options = LogOptions(folder: opened.files.path)
         options.access = .readOnly
+        options.encryptionKey = try opened.files.encryptionKey()
         let store = try Store(StoreOptions(log: options), storage: storage)
         guard let number else {
             let pin = store.pin()

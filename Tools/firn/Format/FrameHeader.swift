@@ -1,4 +1,5 @@
 import FirnBytes
+import FirnCrypto
 
 /// The 80 bytes before a frame's payload, as the format describes them:
 ///
@@ -24,6 +25,7 @@ struct FrameHeader: Equatable {
     var kind: Kind
     var isLast: Bool
     var isCompressed: Bool
+    var isEncrypted = false
     var storeHigh: UInt64
     var epoch: UInt32
     var segment: UInt32
@@ -59,17 +61,19 @@ struct FrameHeader: Equatable {
             throw Damage("the frame is of the unknown kind \(fields.u8(6))")
         }
         let flags = fields.u8(7)
-        guard flags & ~3 == 0 else { throw Damage("the frame has unknown flags (\(flags))") }
+        guard flags & ~7 == 0 else { throw Damage("the frame has unknown flags (\(flags))") }
         let offset = try fields.count(24, "the frame's offset", upTo: FormatNumbers.fileByteCount)
         // Version and mark have no limit here, since the walk compares them with the version and the marks that it
         // expects. The mark of a frame behind a break counts, whatever its value.
         let header = FrameHeader(
-            kind: kind, isLast: flags & 1 != 0, isCompressed: flags & 2 != 0, storeHigh: fields.u64(8),
+            kind: kind, isLast: flags & 1 != 0, isCompressed: flags & 2 != 0, isEncrypted: flags & 4 != 0,
+            storeHigh: fields.u64(8),
             epoch: fields.u32(16), segment: fields.u32(20), offset: UInt64(offset), version: fields.u64(32),
             time: fields.i64(40), mark: fields.u64(48), part: fields.u32(56), rawCount: fields.u32(60),
             storedCount: fields.u32(64), payloadCRC: fields.u32(68), chain: fields.u32(72), crc: crc)
-        guard header.rawCount <= UInt32(FormatNumbers.payloadByteCount), header.storedCount <= header.rawCount,
-            header.isCompressed || header.storedCount == header.rawCount
+        let payload = Int(header.storedCount) - (header.isEncrypted ? SealSize.total : 0)
+        guard header.rawCount <= UInt32(FormatNumbers.payloadByteCount), payload >= 0, payload <= Int(header.rawCount),
+            header.isCompressed || payload == Int(header.rawCount)
         else { throw Damage("the lengths in the frame's header do not agree") }
         if !kind.isPart {
             guard header.isLast, header.part == 0, kind == .segmentSchema || header.rawCount == 0 else {

@@ -110,7 +110,7 @@ extension LogWalk {
                 return try damage(
                     "the segment ends with version \(state.version), but the manifest says \(seal.lastVersion)")
             }
-            if let chain = state.chain, chain != seal.chainEnd {
+            if let chain = state.chain, chain != seal.chainEnd || seal.endTag != file.endTag {
                 return try damage("the segment's last frame is not the one that the manifest names")
             }
         } else if isLast {

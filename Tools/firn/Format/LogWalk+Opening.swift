@@ -56,6 +56,10 @@ extension LogWalk {
             )
             return nil
         }
+        if let problem = try file.unlock(header, store.files.keys) {
+            try damage(SegmentHeader.byteCount, problem)
+            return nil
+        }
         if let chain, !state.isBroken, chain != header.chain {
             try damage(0, "the segment does not follow the one before it")
             if !continuesAfterDamage { return nil }

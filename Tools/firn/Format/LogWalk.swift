@@ -186,7 +186,7 @@ struct LogWalk {
         }
         state.chain = header.crc
         state.nextPart = 0
-        state.commitStart = SegmentHeader.byteCount
+        state.commitStart = header.end
         state.markBehind = 0
         state.mark = max(state.mark, header.firstVersion - 1, header.mark)
     }
@@ -211,7 +211,7 @@ struct LogWalk {
         case .bad(let reason, _): return .problem(reason)
         case .frame(let found): frame = found
         }
-        if let problem = check(frame, state: state, offset: offset) { return .problem(problem) }
+        if let problem = check(frame, state: state, offset: offset, header: header) { return .problem(problem) }
         try call(.frame(frame, try file.payload(of: frame), path: file.path))
         offset = frame.end
         state.chain = frame.crc
@@ -229,7 +229,7 @@ struct LogWalk {
     }
 
     /// Why a good frame does not belong at its offset; nil if it does.
-    private func check(_ frame: FrameHeader, state: State, offset: Int) -> String? {
+    private func check(_ frame: FrameHeader, state: State, offset: Int, header: SegmentHeader) -> String? {
         if let chain = state.chain, frame.chain != chain {
             return "the frame does not follow the one before it (chain)"
         }
@@ -251,7 +251,7 @@ struct LogWalk {
             guard frame.version == state.version else {
                 return "a \(kind) is of version \(frame.version), but follows version \(state.version)"
             }
-            guard frame.kind != .segmentSchema || offset == SegmentHeader.byteCount else {
+            guard frame.kind != .segmentSchema || offset == header.end else {
                 return "a segment schema lies within a segment, not at its beginning"
             }
         }

@@ -1,4 +1,5 @@
 import FirnBytes
+import FirnCrypto
 
 /// One generation of the manifest. The file holds the current generation and behind it, unless the store is new, the
 /// generation before it.
@@ -10,8 +11,9 @@ import FirnBytes
 ///  64 checkpoint: id u64 · 72 version u64 · 80 length u64 · 88 CRC u32 · 92 earlier m u32
 ///  96 created i64 · 104 retention u64 · 112 zero, 16 bytes
 /// 128 n × 48: segment u32 · epoch u32 · state u32 · chain end u32
-///             · first version u64 · last version u64 · length u64 · zero u64
+///             · first version u64 · last version u64 · length u64 · end tag u64, 0 without encryption
 ///     m × 32, earlier checkpoints: id u64 · version u64 · length u64 · CRC u32 · zero u32
+///     if encrypted, 128: algorithm u32 · zero u32 · salt 32 · wrapped key 40 · zero 16 · tag 32
 ///     zeros · CRC of all before it, the last 4 bytes of the block, whose length is a multiple of 64
 /// ```
 struct Manifest: Equatable {
@@ -22,8 +24,13 @@ struct Manifest: Equatable {
     static let byteCountMax = byteCount(
         segments: FormatNumbers.segmentCount, earlier: FormatNumbers.checkpointCount)
 
-    private static func byteCount(segments: Int, earlier: Int) -> Int {
-        FormatNumbers.aligned(headerByteCount + segments * entryByteCount + earlier * checkpointByteCount + 4)
+    static let encryptionByteCount = 128
+    static let tagByteCount = 32
+
+    private static func byteCount(segments: Int, earlier: Int, isEncrypted: Bool = true) -> Int {
+        FormatNumbers.aligned(
+            headerByteCount + segments * entryByteCount + earlier * checkpointByteCount
+                + (isEncrypted ? encryptionByteCount : 0) + 4)
     }
 
     struct Segment: Equatable {
@@ -38,6 +45,19 @@ struct Manifest: Equatable {
         var lastVersion: UInt64
         var chainEnd: UInt32
         var byteCount: Int
+        /// The first 8 bytes of the tag of the last frame of an encrypted segment; 0 in other segments.
+        var endTag: UInt64 = 0
+    }
+
+    /// What the manifest of an encrypted store says of its keys.
+    struct Encryption: Equatable {
+        var wrapped: WrappedKey
+        /// The bytes that `tag` authenticates.
+        var authenticated: [UInt8]
+        var tag: [UInt8]
+
+        /// Whether somebody with the store's key has written the block.
+        func isAuthentic(_ keys: StoreKeys) -> Bool { authenticated.withUnsafeBytes { keys.manifestTag($0) } == tag }
     }
 
     struct Checkpoint: Equatable {
@@ -54,6 +74,7 @@ struct Manifest: Equatable {
     var storeLow: UInt64
     var epoch: UInt32
     var optionalFeatures: UInt32 = 0
+    var encryption: Encryption?
     var checkpoint: Checkpoint?
     /// The checkpoints that past versions are opened from, oldest first.
     var earlier: [Checkpoint] = []
@@ -74,11 +95,21 @@ struct Manifest: Equatable {
         guard fields.u64(0) == magic, fields.u32(60) == fields.crc(to: 60) else { return nil }
         if fields.u32(8) > FormatNumbers.format { return "format \(fields.u32(8))" }
         switch fields.u32(48) {
-        case 0: return nil
+        case 0, encryptionFeature: return nil
         // Before its first release, Firn could leave zeros between the frames of a segment.
         case 1: return "the feature sectors"
         case let features: return "features \(features)"
         }
+    }
+
+    /// The required feature of an encrypted store.
+    private static let encryptionFeature: UInt32 = 2
+
+    /// Whether the manifest with this header is an encrypted store's.
+    static func isEncrypted(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.count >= headerByteCount else { return false }
+        let fields = Fields(bytes)
+        return fields.u64(0) == magic && fields.u32(60) == fields.crc(to: 60) && fields.u32(48) == encryptionFeature
     }
 
     /// Whether a manifest's magic number is at an offset.
@@ -103,17 +134,19 @@ struct Manifest: Equatable {
         let count = Int(fields.u32(44))
         let earlierCount = Int(fields.u32(92))
         let byteCount = Int(fields.u32(12))
+        let isEncrypted = fields.u32(48) == encryptionFeature
         guard format == FormatNumbers.format, count >= 1, count <= FormatNumbers.segmentCount,
             earlierCount <= FormatNumbers.checkpointCount,
-            byteCount == Self.byteCount(segments: count, earlier: earlierCount), byteCount <= bytes.count
+            byteCount == Self.byteCount(segments: count, earlier: earlierCount, isEncrypted: isEncrypted),
+            byteCount <= bytes.count
         else { throw Damage("its format and lengths do not agree", at: 8) }
         guard fields.u32(byteCount - 4) == fields.crc(to: byteCount - 4) else {
             throw Damage("its checksum is wrong", at: 0)
         }
         let checkpoints = headerByteCount + count * entryByteCount
         let entriesEnd = checkpoints + earlierCount * checkpointByteCount
-        guard fields.u32(56) == 0, isZero(bytes, 112..<128),
-            isZero(bytes, entriesEnd..<byteCount - 4)
+        let end = entriesEnd + (isEncrypted ? encryptionByteCount : 0)
+        guard fields.u32(56) == 0, isZero(bytes, 112..<128), isZero(bytes, end..<byteCount - 4)
         else { throw Damage("bytes that must be zero are not", at: 56) }
         var block = Manifest(
             generation: try fields.number(16, "its generation"), storeHigh: fields.u64(24),
@@ -125,7 +158,8 @@ struct Manifest: Equatable {
             throw Damage("it has no checkpoint, but fields of one", at: 64)
         }
         for index in 0..<count {
-            block.segments.append(try entry(fields, index: index, isLast: index == count - 1, block: block))
+            block.segments.append(
+                try entry(fields, index: index, isLast: index == count - 1, block: block, isEncrypted: isEncrypted))
         }
         for index in 0..<earlierCount {
             let at = checkpoints + index * checkpointByteCount
@@ -136,7 +170,23 @@ struct Manifest: Equatable {
             else { throw Damage("entry \(index) of its earlier checkpoints makes no sense", at: at) }
             block.earlier.append(entry)
         }
+        if isEncrypted { block.encryption = try encryption(bytes, at: entriesEnd) }
         return (block, byteCount)
+    }
+
+    private static func encryption(_ bytes: UnsafeRawBufferPointer, at: Int) throws(Damage) -> Encryption {
+        guard isZero(bytes, at + 4..<at + 8), isZero(bytes, at + 80..<at + 96) else {
+            throw Damage("bytes of its encryption that must be zero are not", at: at)
+        }
+        let number = Fields(bytes).u32(at)
+        guard let algorithm = UInt8(exactly: number).flatMap(EncryptionAlgorithm.init(rawValue:)) else {
+            throw Damage("it is encrypted with the unknown algorithm \(number)", at: at)
+        }
+        let tag = at + encryptionByteCount - tagByteCount
+        return Encryption(
+            wrapped: WrappedKey(
+                algorithm: algorithm, salt: [UInt8](bytes[at + 8..<at + 40]), bytes: [UInt8](bytes[at + 40..<at + 80])),
+            authenticated: [UInt8](bytes[..<tag]), tag: [UInt8](bytes[tag..<tag + tagByteCount]))
     }
 
     private static func checkpoint(_ fields: Fields, at: Int, what: String) throws(Damage) -> Checkpoint {
@@ -149,7 +199,7 @@ struct Manifest: Equatable {
     }
 
     private static func entry(
-        _ fields: Fields, index: Int, isLast: Bool, block: Manifest
+        _ fields: Fields, index: Int, isLast: Bool, block: Manifest, isEncrypted: Bool
     ) throws(Damage) -> Segment {
         let at = headerByteCount + index * entryByteCount
         func damage(_ text: String) -> Damage { Damage("entry \(index) of its segments \(text)", at: at) }
@@ -160,12 +210,13 @@ struct Manifest: Equatable {
             epoch: fields.u32(at + 4), firstVersion: try fields.number(at + 16, "the first version \(what)"))
         guard state == (isLast ? 0 : 1) else { throw damage("has the wrong state") }
         guard segment.firstVersion >= 1, segment.epoch <= block.epoch else { throw damage("makes no sense") }
-        guard fields.u64(at + 40) == 0 else { throw damage("has bytes that must be zero") }
+        let endTag = fields.u64(at + 40)
+        guard endTag == 0 || state == 1 && isEncrypted else { throw damage("has bytes that must be zero") }
         let length = try fields.count(at + 32, "the length \(what)", upTo: FormatNumbers.fileByteCount)
         if state == 1 {
             guard length >= SegmentHeader.byteCount else { throw damage("has an impossible length") }
             let last = try fields.number(at + 24, "the last version \(what)")
-            segment.seal = Seal(lastVersion: last, chainEnd: fields.u32(at + 12), byteCount: length)
+            segment.seal = Seal(lastVersion: last, chainEnd: fields.u32(at + 12), byteCount: length, endTag: endTag)
             guard last + 1 >= segment.firstVersion else { throw damage("ends before it begins") }
         } else if fields.u32(at + 12) != 0 || fields.u64(at + 24) != 0 || length != 0 {
             throw damage("is open, but says where it ends")
@@ -182,10 +233,10 @@ struct Manifest: Equatable {
         UnsafeRawBufferPointer(rebasing: bytes[range]).isAllZero
     }
 
-    /// The bytes of this generation.
+    /// The bytes of this generation of a store without encryption.
     func write(to writer: inout ByteWriter) {
         let start = writer.count
-        let byteCount = Self.byteCount(segments: segments.count, earlier: earlier.count)
+        let byteCount = Self.byteCount(segments: segments.count, earlier: earlier.count, isEncrypted: false)
         func crc(_ writer: borrowing ByteWriter) -> UInt32 {
             CRC32C.checksum(UnsafeRawBufferPointer(rebasing: writer.bytes[start...]))
         }

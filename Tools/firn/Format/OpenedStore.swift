@@ -53,6 +53,15 @@ struct OpenedStore {
         }
     }
 
+    /// The identity of the store at `path`. It can be read without a key.
+    static func storeID(_ path: String, storage: any Storage) throws(ToolError) -> String {
+        let files = StoreFiles(named: path, storage: storage)
+        let bytes = try files.contents(of: files.manifest, limit: 2 * Manifest.byteCountMax)
+        do throws(Damage) { return try read(bytes, from: 0).block.storeID } catch {
+            throw ToolError(Finding(kind: .damage, file: files.manifest, offset: error.offset, text: error.text))
+        }
+    }
+
     /// The last version that can be read: the log's last version or, if the log holds none, the checkpoint's.
     func lastVersion() throws -> UInt64 {
         let summary = try LogWalk(store: self, from: .max).run { _ in true }
@@ -140,6 +149,16 @@ struct OpenedStore {
             findings.append(Finding(kind: .damage, file: path, offset: error.offset, text: error.text))
             return try salvage(files, findings, previous: previousBlock(bytes))
         }
+        var files = files
+        if let encryption = current.block.encryption {
+            files.keys = try files.keys(encryption)
+            if let keys = files.keys, !encryption.isAuthentic(keys) {
+                findings.append(
+                    Finding(
+                        kind: .damage, file: path, offset: 0,
+                        text: "it was not written by somebody with the store's key"))
+            }
+        }
         findings += checkRest(bytes, current: current, path: path) + checkBeginning(current.block, path)
         return OpenedStore(files: files, manifest: current.block, findings: findings)
     }
@@ -225,8 +244,10 @@ struct OpenedStore {
 
     /// Pieces a manifest together from the headers of the segments and the footers of the checkpoints that exist.
     private static func salvage(
-        _ files: StoreFiles, _ findings: [Finding], previous: Manifest?
+        _ given: StoreFiles, _ findings: [Finding], previous: Manifest?
     ) throws(ToolError) -> OpenedStore {
+        var files = given
+        if let encryption = previous?.encryption { files.keys = try files.keys(encryption) }
         var headers: [SegmentHeader] = []
         for number in try files.segmentNumbers() {
             guard let header = try? SegmentFile.header(files.segment(number), files.storage), header.segment == number

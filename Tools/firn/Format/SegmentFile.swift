@@ -1,4 +1,5 @@
 import FirnBytes
+import FirnCrypto
 import FirnStorage
 
 /// A segment's bytes, read through a window, so that memory stays the same however long the file is.
@@ -23,18 +24,28 @@ final class SegmentFile {
     private(set) var byteCount: Int
     private let file: any StorageFile
     private var window: UnsafeMutableRawBufferPointer
+    /// Holds the decrypted payload that `payload` returned last.
+    private var decrypted = UnsafeMutableRawBufferPointer.allocate(byteCount: 0, alignment: 16)
     private var windowStart = 0
     private var windowCount = 0
     /// A range that is known to be zero, so that a long run of zeros is read only once.
     private var knownZeros = 0..<0
 
+    /// The cipher of an encrypted segment, and the offset of its first frame.
+    private var cipher: FileCipher?
+    private var start = SegmentHeader.byteCount
+    /// The decrypted payload of the frame that was read last, the offsets where that frame begins and ends, and its tag.
+    private var opened = (offset: -1, end: -1, payload: [UInt8](), tag: [UInt8]())
+
     /// Several times the longest part, so that few frames are read twice.
     private static let windowByteCount = 4 << 20
 
-    init(_ path: String, _ storage: any Storage) throws(StorageError) {
+    /// Opens a segment or, with `keys`, a checkpoint's file of an encrypted store.
+    init(_ path: String, _ storage: any Storage, _ keys: StoreKeys? = nil) throws(StorageError) {
         self.path = path
-        file = try storage.open(path, .read)
-        let size = try file.size()
+        let file = try storage.open(path, .read)
+        self.file = try keys.flatMap { keys throws(StorageError) in try DecryptedFile(file, keys) } ?? file
+        let size = try self.file.size()
         isTooLong = size > FormatNumbers.fileByteCount
         fileByteCount = min(size, FormatNumbers.fileByteCount)
         byteCount = fileByteCount
@@ -43,6 +54,7 @@ final class SegmentFile {
 
     deinit {
         window.deallocate()
+        decrypted.deallocate()
         file.close()
     }
 
@@ -52,6 +64,21 @@ final class SegmentFile {
         let start = try segment.bytes(at: 0, count: SegmentHeader.byteCount)
         return try? SegmentHeader.read(start)
     }
+
+    /// Prepares reading the frames behind the segment's header. Returns what is wrong with the segment's encryption, if
+    /// anything is.
+    func unlock(_ header: SegmentHeader, _ keys: StoreKeys?) throws(StorageError) -> String? {
+        start = header.end
+        guard header.hasSalt == (keys != nil) else {
+            return header.hasSalt ? "it is encrypted, and the store is not" : "the store is encrypted, and it is not"
+        }
+        guard let keys else { return nil }
+        cipher = SealedParts.cipher(try bytes(at: 0, count: SealedParts.headerByteCount), keys)
+        return cipher == nil ? "the salt behind the segment's header is damaged" : nil
+    }
+
+    /// The first 8 bytes of the tag of the frame that was read last; 0 if there is none.
+    var endTag: UInt64 { opened.tag.isEmpty ? 0 : opened.tag.withUnsafeBytes { Fields($0).u64(0) } }
 
     /// From now on, nothing behind the first `count` bytes is read.
     func limit(to count: Int) { byteCount = min(byteCount, count) }
@@ -112,12 +139,57 @@ final class SegmentFile {
         guard UnsafeRawBufferPointer(rebasing: frame[end...]).isAllZero else {
             return .bad("the padding behind the frame's payload is not zero", found)
         }
+        guard found.isEncrypted == (cipher != nil) else {
+            return .bad(found.isEncrypted ? "the frame is encrypted" : "the frame is not encrypted", found)
+        }
+        if let cipher, try !open(found, [UInt8](frame[..<end]), cipher) {
+            return .bad("the frame was not written by somebody with the store's key", found)
+        }
         return .frame(found)
     }
 
-    /// The stored payload of a frame that `item` found good. Valid until the next call.
+    /// Decrypts a frame. Returns false if it is not authentic, or does not follow the frame before it.
+    ///
+    /// A frame is authenticated with the tag of the frame before it. Behind a break that frame is not known. Its tag
+    /// then ends somewhere in the last 64 bytes before this frame, if it is intact.
+    private func open(_ header: FrameHeader, _ frame: [UInt8], _ cipher: FileCipher) throws(StorageError) -> Bool {
+        let offset = Int(header.offset)
+        var tags: [[UInt8]] = []
+        if offset == start {
+            tags = [[UInt8](repeating: 0, count: SealSize.tag)]
+        } else if offset == opened.end {
+            tags = [opened.tag]
+        } else {
+            let before = [UInt8](
+                try bytes(at: max(start, offset - FormatNumbers.alignment - SealSize.tag), count: offset))
+            let last = min(before.count, FormatNumbers.alignment + SealSize.tag)
+            for end in stride(from: last, through: SealSize.tag, by: -1) {
+                tags.append(Array(before[(end - SealSize.tag)..<end]))
+            }
+        }
+        let sealed = frame[FrameHeader.byteCount...]
+        for tag in tags {
+            let data = Array(frame[..<68]) + frame[72..<76] + tag
+            let text = Array(sealed).withUnsafeBytes { SealedParts.open($0, cipher, authenticating: data) }
+            guard let text else { continue }
+            opened = (offset, header.end, text, Array(sealed.suffix(SealSize.tag)))
+            return true
+        }
+        return false
+    }
+
+    /// The stored payload of a frame that `item` found good, decrypted. Valid until the next call.
     func payload(of frame: FrameHeader) throws(StorageError) -> UnsafeRawBufferPointer {
-        try bytes(at: Int(frame.offset) + FrameHeader.byteCount, count: Int(frame.storedCount))
+        guard cipher != nil else {
+            return try bytes(at: Int(frame.offset) + FrameHeader.byteCount, count: Int(frame.storedCount))
+        }
+        // The window holds the frame no longer than this, too.
+        if decrypted.count < opened.payload.count {
+            decrypted.deallocate()
+            decrypted = .allocate(byteCount: opened.payload.count, alignment: 16)
+        }
+        decrypted.copyBytes(from: opened.payload)
+        return UnsafeRawBufferPointer(rebasing: decrypted[..<opened.payload.count])
     }
 
     /// The next offset behind `offset` at which a frame may begin; nil if only zeros follow.

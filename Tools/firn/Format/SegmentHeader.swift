@@ -4,7 +4,8 @@ import FirnBytes
 ///
 /// ```
 ///  0 magic FIRNSEGM · 8 format u32 · 12 segment u32 · 16 store id, two u64
-/// 32 epoch u32 · 36 chain u32 · 40 first version u64 · 48 durable mark u64 · 56 reserved, 0 · 60 CRC of bytes 0 ..< 60
+/// 32 epoch u32 · 36 chain u32 · 40 first version u64 · 48 durable mark u64 · 56 salt follows: 0 or 64 u32
+/// 60 CRC of bytes 0 ..< 60
 /// ```
 struct SegmentHeader: Equatable {
     static let byteCount = 64
@@ -17,6 +18,10 @@ struct SegmentHeader: Equatable {
     var chain: UInt32
     var firstVersion: UInt64
     var mark: UInt64
+    /// Whether a salt of 64 bytes follows the header: whether the segment is encrypted.
+    var hasSalt = false
+    /// Where the first frame begins.
+    var end: Int { hasSalt ? SealedParts.headerByteCount : Self.byteCount }
     /// The header's own checksum, with which the chain of the segment's frames begins.
     var crc: UInt32 = 0
 
@@ -31,14 +36,16 @@ struct SegmentHeader: Equatable {
         guard fields.u32(8) == FormatNumbers.format else {
             throw Damage("the segment is of format \(fields.u32(8))")
         }
-        guard fields.u32(56) == 0 else { throw Damage("a reserved byte of the segment's header is not 0") }
+        guard fields.u32(56) == 0 || Int(fields.u32(56)) == SealedParts.saltByteCount else {
+            throw Damage("a reserved byte of the segment's header is not 0")
+        }
         // The mark has no limit, since it is only compared. A mark above all versions means that the log has lost some.
         let header = SegmentHeader(
             segment: try fields.number32(12, "the segment's number", upTo: FormatNumbers.epoch),
             storeHigh: fields.u64(16), storeLow: fields.u64(24),
             epoch: try fields.number32(32, "the segment's epoch", upTo: FormatNumbers.epoch),
             chain: fields.u32(36), firstVersion: try fields.number(40, "the segment's first version"),
-            mark: fields.u64(48), crc: crc)
+            mark: fields.u64(48), hasSalt: fields.u32(56) != 0, crc: crc)
         guard header.firstVersion >= 1 else { throw Damage("the segment's header names version 0 as its first") }
         return header
     }

@@ -1,9 +1,12 @@
+import FirnCrypto
 import FirnStorage
 
 /// The paths of a store's files, and ways to read them.
 struct StoreFiles {
     let path: String
     let storage: any Storage
+    /// The keys of an encrypted store, once its manifest has been read.
+    var keys: StoreKeys?
     /// The actual paths of the files whose headers call for another name, by the paths that they should have.
     private(set) var misnamed: [String: String] = [:]
 
@@ -61,6 +64,24 @@ struct StoreFiles {
             if error.code == .notFound { return nil }
             throw ToolError(error)
         }
+    }
+
+    /// A checkpoint's file as it reads without encryption.
+    ///
+    /// - Parameter textByteCount: the bytes of its header and nodes, if its footer is not to be used.
+    /// - Throws: a `Finding` if the store is encrypted and the file is damaged, or not encrypted with its key.
+    func decrypted(_ file: any StorageFile, textByteCount: Int? = nil) throws -> any StorageFile {
+        guard let keys else { return file }
+        let decrypted: DecryptedFile?
+        do throws(StorageError) { decrypted = try DecryptedFile(file, keys, textByteCount: textByteCount) } catch {
+            throw ToolError(error)
+        }
+        guard let decrypted else {
+            throw Finding(
+                kind: .damage, file: file.path, offset: nil,
+                text: "its salt or its footer is damaged, or was not written by somebody with the store's key")
+        }
+        return decrypted
     }
 
     /// Throws if the path is not a store's. The error says what to do.

@@ -77,7 +77,10 @@ struct ImportRun {
         into files: StoreFiles, storage: any Storage, clock: any Clock, hasCommitted: inout Bool
     ) throws -> Result {
         do {
-            let store = try Store(StoreOptions(log: LogOptions(folder: files.path)), storage: storage, clock: clock)
+            var options = LogOptions(folder: files.path)
+            // A new store is encrypted if the user gives a key.
+            options.encryptionKey = try files.encryptionKey() ?? StoreKeySource.current.given(storage)
+            let store = try Store(StoreOptions(log: options), storage: storage, clock: clock)
             let result: Result
             do {
                 result = try run(into: store, &hasCommitted)

@@ -1,3 +1,4 @@
+import FirnStorage
 import Synchronization
 
 #if canImport(Darwin)
@@ -166,6 +167,46 @@ enum Terminal {
         }
         return try body()
     }
+
+    /// Asks the user at the terminal for a key, once for the whole command, and shows nothing of the answer. Nil if
+    /// there is no terminal.
+    static var keyQuestion: (@Sendable () -> String?)? {
+        guard isatty(0) == 1, errorIsTerminal else { return nil }
+        return {
+            answer.withLock { answer in
+                if answer == nil { answer = try? askWithoutEcho("key (128 hexadecimal digits): ") }
+                return answer
+            }
+        }
+    }
+
+    private static let answer = Guarded<String?>(.innermost, nil)
+
+    private static func askWithoutEcho(_ prompt: String) throws -> String {
+        try write(prompt, to: 2)
+        defer { try? write("\n", to: 2) }
+        return try readingKeys {
+            var text: [UInt8] = []
+            var piece = [UInt8](repeating: 0, count: 256)
+            while true {
+                let count = try piece.withUnsafeMutableBytes { try read(into: $0) }
+                guard count > 0 else { break }
+                // In this mode Return, Ctrl-C and Ctrl-D are bytes like any other.
+                if let end = piece[..<count].firstIndex(where: { [10, 13, 4, 3].contains($0) }) {
+                    if piece[end] == 3 { throw ToolError(.interrupted, "no key was given") }
+                    text += piece[..<end]
+                    break
+                }
+                for byte in piece[..<count] {
+                    if byte == 127 || byte == 8 { _ = text.popLast() } else { text.append(byte) }
+                }
+            }
+            return String(decoding: text, as: UTF8.self)
+        }
+    }
+
+    /// Gives a variable of the environment to this process and those that it starts.
+    static func setEnvironment(_ name: String, _ value: String) { setenv(name, value, 1) }
 
     // MARK: Other processes
 

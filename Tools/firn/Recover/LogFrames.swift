@@ -122,25 +122,31 @@ struct LogFrames {
         of file: SegmentFile, _ segment: Manifest.Segment, findings: inout [Finding]
     ) throws(StorageError) -> SegmentHeader {
         let start = try file.bytes(at: 0, count: SegmentHeader.byteCount)
+        var header = SegmentHeader(
+            segment: segment.number, storeHigh: store.manifest.storeHigh, storeLow: store.manifest.storeLow,
+            epoch: segment.epoch, chain: 0, firstVersion: segment.firstVersion, mark: 0,
+            hasSalt: store.files.keys != nil)
         do throws(Damage) {
-            let header = try SegmentHeader.read(start)
-            guard header.storeHigh == store.manifest.storeHigh, header.segment == segment.number else {
+            let found = try SegmentHeader.read(start)
+            guard found.storeHigh == store.manifest.storeHigh, found.segment == segment.number else {
                 throw Damage("the segment's header is not that of this segment")
             }
-            return header
+            header = found
         } catch {
             findings.append(Finding(kind: .damage, file: file.path, offset: 0, text: error.text))
         }
-        return SegmentHeader(
-            segment: segment.number, storeHigh: store.manifest.storeHigh, storeLow: store.manifest.storeLow,
-            epoch: segment.epoch, chain: 0, firstVersion: segment.firstVersion, mark: 0)
+        if let problem = try file.unlock(header, store.files.keys) {
+            findings.append(
+                Finding(kind: .damage, file: file.path, offset: SegmentHeader.byteCount, text: problem))
+        }
+        return header
     }
 
     private func forEachFrame(
         of file: SegmentFile, _ header: SegmentHeader, before end: UInt64, findings: inout [Finding],
         _ visit: (Frame) throws -> Void
     ) throws {
-        var offset = SegmentHeader.byteCount
+        var offset = header.end
         var damage: Int?
         var version: UInt64 = 0
         while true {

@@ -27,7 +27,7 @@ extension OpenedStore {
     private func opened(_ entry: Manifest.Checkpoint, _ footer: CheckpointFooter) throws -> OpenedCheckpoint {
         var findings: [Finding] = []
         let opened = try footer.files.indices.map { try open($0, footer: footer, isLenient: true, findings: &findings) }
-        return OpenedCheckpoint(entry: entry, footer: footer, files: opened, storage: files.storage)
+        return OpenedCheckpoint(entry: entry, footer: footer, files: opened, storage: files.storage, keys: files.keys)
     }
 
     /// The footer of a checkpoint, if it is whole.
@@ -35,8 +35,11 @@ extension OpenedStore {
         guard let file = try files.openIfPresent(files.checkpoint(entry.id)) else { return nil }
         defer { file.close() }
         do {
-            let footer = try Self.footer(of: file, try file.size())
-            return footer.crc == entry.crc && footer.files[footer.files.count - 1].id == entry.id ? footer : nil
+            let crc = try Self.bytes(of: file, at: max(0, file.size() - 4), count: 4)
+            let whole = try files.decrypted(file)
+            let footer = try Self.footer(of: whole, whole.size())
+            return crc.withUnsafeBytes { $0.count == 4 && Fields($0).u32(0) == entry.crc }
+                && footer.files[footer.files.count - 1].id == entry.id ? footer : nil
         } catch is Finding {
             return nil
         }
@@ -72,7 +75,9 @@ extension OpenedStore {
             }
             guard !before.isEmpty else { return nil }
         }
-        let byteCount = size / FormatNumbers.alignment * FormatNumbers.alignment
+        // Without encryption; how long the last block of an encrypted file is, only the footer says.
+        let textByteCount = files.keys == nil ? size : SealedParts.wholeBlocksByteCount(size)
+        let byteCount = textByteCount / FormatNumbers.alignment * FormatNumbers.alignment
         guard byteCount >= CheckpointHeader.byteCount else { return nil }
         return CheckpointFooter(
             version: entry.version, time: 0,

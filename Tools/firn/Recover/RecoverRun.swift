@@ -32,7 +32,10 @@ struct RecoverRun {
         try storage.checkIsFree(new, outside: store.files)
         let sources = try RecoverSources(store)
         let rows = MergedRows(sources, schema: try schema(sources), byteMax: byteMax)
-        let written = try RowWriter.write(rows, to: new, storage: storage, clock: clock, output)
+        // What is saved of an encrypted store has the same key.
+        let key = store.files.keys == nil ? nil : try StoreKeySource.current.key(of: path, storage)
+        let written = try RowWriter.write(
+            rows, to: new, encryptionKey: key, storage: storage, clock: clock, output)
         return RecoverReport(written, from: sources, schema: rows.schema)
     }
 

@@ -1,4 +1,5 @@
 import FirnCore
+import FirnCrypto
 import FirnLog
 import FirnStorage
 
@@ -30,7 +31,8 @@ final class RowWriter {
 
     /// Makes the store. What was made is removed if this fails.
     static func write(
-        _ rows: MergedRows, to path: String, storage: any Storage, clock: any Clock, _ output: Output
+        _ rows: MergedRows, to path: String, encryptionKey: EncryptionKey?, storage: any Storage, clock: any Clock,
+        _ output: Output
     ) throws -> Written {
         guard let schema = rows.schema.storeSchema else {
             throw ToolError(.damage, "\(path) was not made: the schema has types that this release does not know.")
@@ -39,6 +41,7 @@ final class RowWriter {
             var options = LogOptions(folder: partial)
             // Nobody else has the store yet.
             options.usesThreads = false
+            options.encryptionKey = encryptionKey
             do {
                 let store = try Store(StoreOptions(log: options), storage: storage, clock: clock)
                 let written: Written

@@ -4,7 +4,7 @@ import FirnBytes
 ///
 /// ```
 ///  0 magic FIRNCHKP · 8 format u32 · 12 zero u32 · 16 store id, two u64
-/// 32 file id u64 · 40 start in the mapping u64 · 48 zero, 12 bytes · 60 CRC of bytes 0 ..< 60
+/// 32 file id u64 · 40 start in the mapping u64 · 48 salt follows: 0 or 64 u32 · 52 zero u64 · 60 CRC of bytes 0 ..< 60
 /// ```
 struct CheckpointHeader {
     static let byteCount = 64
@@ -27,7 +27,8 @@ struct CheckpointHeader {
         guard fields.u32(8) == FormatNumbers.format else {
             throw Damage("the checkpoint is of format \(fields.u32(8))")
         }
-        guard fields.u32(12) == 0, fields.u64(48) == 0, fields.u32(56) == 0 else {
+        let salt = Int(fields.u32(48))
+        guard fields.u32(12) == 0, salt == 0 || salt == SealedParts.saltByteCount, fields.u64(52) == 0 else {
             throw Damage("the checkpoint's header has bytes that must be zero")
         }
         return CheckpointHeader(
@@ -62,11 +63,13 @@ struct CheckpointFooter {
     static let magic: UInt64 = 0x544F_4F46_4E52_4946
     static let headerByteCount = 48
     static let fileByteCount = 24
+    /// In an encrypted store, each file has the first 8 bytes of its salt, too.
+    static let encryptedFileByteCount = 32
     static let stateByteCount = 24
     /// The bytes at the end of a footer, which hold its length and checksum.
     static let tailByteCount = 8
     static let byteCountMax = FormatNumbers.aligned(
-        headerByteCount + FormatNumbers.checkpointFileCount * fileByteCount + stateByteCount
+        headerByteCount + FormatNumbers.checkpointFileCount * encryptedFileByteCount + stateByteCount
             + holesByteCount + FormatNumbers.payloadByteCount + tailByteCount)
     /// The most bytes that a list of holes takes.
     static let holesByteCount = 1 << 28
@@ -78,6 +81,8 @@ struct CheckpointFooter {
         var start: Int
         /// The bytes of its header and nodes.
         var byteCount: Int
+        /// The first 8 bytes of its salt; 0 without encryption.
+        var salt: UInt64 = 0
         /// The position in the mapping at which its nodes end.
         var end: Int { start + byteCount }
     }
@@ -114,7 +119,7 @@ struct CheckpointFooter {
         return count
     }
 
-    static func read(_ bytes: UnsafeRawBufferPointer) throws(Damage) -> CheckpointFooter {
+    static func read(_ bytes: UnsafeRawBufferPointer, isEncrypted: Bool) throws(Damage) -> CheckpointFooter {
         guard bytes.count >= headerByteCount + tailByteCount, bytes.count <= byteCountMax else {
             throw Damage("the checkpoint's footer has an impossible length", at: 0)
         }
@@ -125,7 +130,7 @@ struct CheckpointFooter {
             throw Damage("the checksum of the checkpoint's footer is wrong", at: 0)
         }
         let count = Int(fields.u32(40))
-        let stateStart = headerByteCount + count * fileByteCount
+        let stateStart = headerByteCount + count * (isEncrypted ? encryptedFileByteCount : fileByteCount)
         let stateEnd = stateStart + Int(fields.u32(44))
         guard count >= 1, count <= FormatNumbers.checkpointFileCount, stateEnd - stateStart >= stateByteCount,
             FormatNumbers.aligned(stateEnd + tailByteCount) == bytes.count,
@@ -134,7 +139,7 @@ struct CheckpointFooter {
         guard UnsafeRawBufferPointer(rebasing: bytes[stateEnd..<bytes.count - tailByteCount]).isAllZero else {
             throw Damage("the checkpoint's footer has bytes that must be zero", at: stateEnd)
         }
-        let files = try files(fields, count)
+        let files = try files(fields, count, isEncrypted: isEncrypted)
         guard files[count - 1].id == fields.u64(8), UInt64(files[count - 1].byteCount) == fields.u64(32) else {
             throw Damage("the last file in the checkpoint's footer is not the footer's own file", at: 8)
         }
@@ -193,15 +198,16 @@ struct CheckpointFooter {
         return holes
     }
 
-    private static func files(_ fields: Fields, _ count: Int) throws(Damage) -> [File] {
+    private static func files(_ fields: Fields, _ count: Int, isEncrypted: Bool) throws(Damage) -> [File] {
         var files: [File] = []
         for index in 0..<count {
-            let at = headerByteCount + index * fileByteCount
+            let at = headerByteCount + index * (isEncrypted ? encryptedFileByteCount : fileByteCount)
             let what = "of file \(index) in the checkpoint's footer"
             let file = File(
                 id: try fields.number(at, "the id \(what)"),
                 start: try fields.count(at + 8, "the beginning \(what)", upTo: FormatNumbers.fileByteCount),
-                byteCount: try fields.count(at + 16, "the length \(what)", upTo: FormatNumbers.fileByteCount))
+                byteCount: try fields.count(at + 16, "the length \(what)", upTo: FormatNumbers.fileByteCount),
+                salt: isEncrypted ? fields.u64(at + 24) : 0)
             guard file.start % FormatNumbers.checkpointAlignment == 0, file.byteCount >= CheckpointHeader.byteCount,
                 file.byteCount % FormatNumbers.alignment == 0, files.last?.end ?? 0 <= file.start,
                 !files.contains(where: { $0.id == file.id })

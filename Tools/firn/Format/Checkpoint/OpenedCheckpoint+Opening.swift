@@ -17,7 +17,7 @@ extension OpenedStore {
         var findings: [Finding] = []
         let footer: CheckpointFooter
         do {
-            guard let file = try files.openIfPresent(path) else {
+            guard let sealed = try files.openIfPresent(path) else {
                 return (
                     nil,
                     [
@@ -27,18 +27,25 @@ extension OpenedStore {
                     ]
                 )
             }
-            defer { file.close() }
-            let size = try stored(file.size())
-            guard size == Int(clamping: entry.byteCount) else {
-                let text = "the file has \(size) bytes, but the manifest says \(entry.byteCount)"
+            defer { sealed.close() }
+            let fileByteCount = try stored(sealed.size())
+            guard fileByteCount == Int(clamping: entry.byteCount) else {
+                let text = "the file has \(fileByteCount) bytes, but the manifest says \(entry.byteCount)"
                 return (
                     nil,
-                    [Finding(kind: .damage, file: path, offset: min(size, Int(clamping: entry.byteCount)), text: text)]
+                    [
+                        Finding(
+                            kind: .damage, file: path, offset: min(fileByteCount, Int(clamping: entry.byteCount)),
+                            text: text)
+                    ]
                 )
             }
+            let crc = try Self.bytes(of: sealed, at: max(0, fileByteCount - 4), count: 4)
+            let file = try files.decrypted(sealed)
+            let size = try stored(file.size())
             footer = try Self.footer(of: file, size)
             let start = size - footer.byteCount
-            guard footer.crc == entry.crc else {
+            guard crc.withUnsafeBytes({ $0.count == 4 && Fields($0).u32(0) == entry.crc }) else {
                 throw Finding(
                     kind: .damage, file: path, offset: size - 4,
                     text: "the footer's checksum is not the one that the manifest names")
@@ -58,7 +65,10 @@ extension OpenedStore {
         let opened = try footer.files.indices.map { index throws(ToolError) in
             try open(index, footer: footer, findings: &findings)
         }
-        return (OpenedCheckpoint(entry: entry, footer: footer, files: opened, storage: files.storage), findings)
+        return (
+            OpenedCheckpoint(entry: entry, footer: footer, files: opened, storage: files.storage, keys: files.keys),
+            findings
+        )
     }
 
     /// Opens a file of a checkpoint. Only the last file's footer is still used. The footers of the others are checked
@@ -75,9 +85,24 @@ extension OpenedStore {
             findings.append(finding)
             return OpenedCheckpoint.File(entry: entry, path: path, byteCount: byteCount, file: nil)
         }
-        guard let file = try files.openIfPresent(path) else {
+        guard let sealed = try files.openIfPresent(path) else {
             let text = "the checkpoint of version \(footer.version) needs this file, but it is missing"
             return damaged(Finding(kind: .damage, file: path, offset: nil, text: text), byteCount: 0)
+        }
+        let file: any StorageFile
+        do {
+            file = try files.decrypted(sealed, textByteCount: isLenient ? entry.byteCount : nil)
+            guard (file as? DecryptedFile)?.salt ?? 0 == entry.salt else {
+                throw Finding(
+                    kind: .damage, file: path, offset: CheckpointHeader.byteCount,
+                    text: "the file is not the one that the checkpoint's footer lists")
+            }
+        } catch let finding as Finding {
+            let size = try stored(sealed.size())
+            sealed.close()
+            return damaged(finding, byteCount: size)
+        } catch {
+            throw error as! ToolError
         }
         let size = try stored(file.size())
         guard size <= FormatNumbers.fileByteCount else {
@@ -155,7 +180,7 @@ extension OpenedStore {
         }
         let bytes = try bytes(of: file, at: size - count, count: count)
         do {
-            return try bytes.withUnsafeBytes(CheckpointFooter.read)
+            return try bytes.withUnsafeBytes { try CheckpointFooter.read($0, isEncrypted: file is DecryptedFile) }
         } catch let damage as Damage {
             throw Finding(kind: .damage, file: file.path, offset: size - count + damage.offset, text: damage.text)
         }
@@ -187,15 +212,18 @@ extension OpenedStore {
         var found: [(header: CheckpointHeader, entry: Manifest.Checkpoint)] = []
         for id in try files.checkpointIDs().reversed() {
             // A file that is not a checkpoint, or can't be read, is skipped, whatever is wrong with it.
-            guard let file = try? files.openIfPresent(files.checkpoint(id)) else { continue }
-            defer { file.close() }
-            guard let size = try? file.size(),
+            guard let sealed = try? files.openIfPresent(files.checkpoint(id)) else { continue }
+            defer { sealed.close() }
+            guard let file = try? files.decrypted(sealed), let fileByteCount = try? sealed.size(),
+                let crc = try? bytes(of: sealed, at: max(0, fileByteCount - 4), count: 4), crc.count == 4,
+                let size = try? file.size(),
                 let bytes = try? bytes(of: file, at: 0, count: CheckpointHeader.byteCount),
                 let header = try? bytes.withUnsafeBytes(CheckpointHeader.read),
                 let footer = try? footer(of: file, size), footer.files[footer.files.count - 1].id == id
             else { continue }
             let entry = Manifest.Checkpoint(
-                id: id, version: footer.version, byteCount: UInt64(size), crc: footer.crc)
+                id: id, version: footer.version, byteCount: UInt64(fileByteCount),
+                crc: crc.withUnsafeBytes { Fields($0).u32(0) })
             found.append((header, entry))
         }
         return found

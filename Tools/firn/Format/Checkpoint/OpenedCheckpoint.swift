@@ -1,4 +1,5 @@
 import FirnBytes
+import FirnCrypto
 import FirnStorage
 
 /// A checkpoint of a store: its files, opened for reading, and their nodes by position.
@@ -21,6 +22,8 @@ final class OpenedCheckpoint {
     let footer: CheckpointFooter
     let files: [File]
     let storage: any Storage
+    /// The keys of an encrypted store.
+    let keys: StoreKeys?
 
     private static let blockByteCount = 64 << 10
     private static let blockCount = 256
@@ -33,11 +36,12 @@ final class OpenedCheckpoint {
     /// Whether a walk has passed that limit and ended. Its later findings mean nothing.
     var isSpent: Bool { followed > followedMax }
 
-    init(entry: Manifest.Checkpoint, footer: CheckpointFooter, files: [File], storage: any Storage) {
+    init(entry: Manifest.Checkpoint, footer: CheckpointFooter, files: [File], storage: any Storage, keys: StoreKeys?) {
         self.entry = entry
         self.footer = footer
         self.files = files
         self.storage = storage
+        self.keys = keys
     }
 
     deinit { for file in files { file.file?.close() } }

@@ -1,0 +1,145 @@
+#if Encryption
+    import FirnCore
+    import FirnLog
+    import FirnStorage
+    import FirnTestSupport
+    import Testing
+
+    @testable import FirnTool
+
+    /// The subcommands on encrypted stores: with the key they show what they show of others.
+    @Suite(.timeLimit(.minutes(20))) struct EncryptionTests {
+        private static let bytes = (0..<64).map { UInt8($0) }
+        private static let other = [UInt8](repeating: 9, count: 64)
+
+        /// A store, encrypted or not, with files of keys beside it.
+        private static func sample(isEncrypted: Bool = true, compacts: Bool = true) throws -> SampleStore {
+            let key = bytes.withUnsafeBytes { EncryptionKey($0) }
+            let sample = try SampleStore(more: 30, key: isEncrypted ? key : nil)
+            if compacts {
+                let store = try sample.open()
+                _ = try store.compact()
+                try store.close()
+                _ = try sample.open().close()
+            }
+            try sample.storage.open("/key", .create).write(bytes, at: 0)
+            try sample.storage.open("/other", .create).write(other, at: 0)
+            let digits = other.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "\n"
+            try sample.storage.open("/other.hex", .create).write(Array(digits.utf8), at: 0)
+            return sample
+        }
+
+        private static func run(
+            _ file: String? = "/key", _ work: (Output) throws -> ToolError.Status
+        ) throws -> Run {
+            try StoreKeySource.$current.withValue(StoreKeySource(file: file)) { try Run(work) }
+        }
+
+        private static func verify(_ storage: any Storage, _ path: String = SampleStore.path, _ file: String? = "/key")
+            throws -> Run
+        {
+            try run(file) { try VerifyCommand.run(path, deep: true, json: false, storage: storage, $0) }
+        }
+
+        @Test(arguments: [false, true]) func whatIsShownIsThatOfAPlainStore(compacts: Bool) throws {
+            let (plain, encrypted) = (
+                try Self.sample(isEncrypted: false, compacts: compacts), try Self.sample(compacts: compacts)
+            )
+            let works: [(any Storage, Output) throws -> ToolError.Status] = [
+                { try LogCommand.run(SampleStore.path, from: 1, to: .max, json: true, storage: $0, output: $1) },
+                {
+                    try DiffCommand.run(
+                        SampleStore.path, first: .number(0), second: nil, json: true, storage: $0, output: $1)
+                },
+                { try ShowCommand.run(SampleStore.path, version: 12, json: true, storage: $0, output: $1) },
+                {
+                    try ExportCommand.run(
+                        SampleStore.path, format: .ndjson, choice: .init(), output: nil, storage: $0, to: $1)
+                    return .fine
+                },
+            ]
+            func withoutSizes(_ text: String) -> String {
+                text.replacing(#/"(bytes|stored|compressed)":[0-9]+/#, with: "")
+            }
+            for work in works {
+                let one = try Self.run(nil) { try work(plain.storage, $0) }
+                let two = try Self.run { try work(encrypted.storage, $0) }
+                #expect(two.status == one.status && two.error == one.error)
+                #expect(withoutSizes(two.out) == withoutSizes(one.out))
+            }
+            #expect(try Self.verify(encrypted.storage).out.hasPrefix("no damage"))
+            let info = try Self.run {
+                try InfoCommand.run(SampleStore.path, json: false, storage: encrypted.storage, $0)
+            }
+            #expect(info.status == .fine && info.out.contains("encrypted"), "\(info)")
+        }
+
+        @Test func keysAreTold() throws {
+            let (plain, encrypted) = (try Self.sample(isEncrypted: false), try Self.sample())
+            #expect(try Self.verify(encrypted.storage, SampleStore.path, nil).error.contains("--key-file"))
+            #expect(try Self.verify(encrypted.storage, SampleStore.path, "/other").error.contains("another key"))
+            let export = try Self.run {
+                try ExportCommand.run(
+                    SampleStore.path, format: .ndjson, choice: .init(), output: nil, storage: plain.storage, to: $0)
+                return .fine
+            }
+            #expect(export.error.contains("not encrypted"), "\(export)")
+            try plain.storage.open("/short", .create).write([1, 2, 3], at: 0)
+            #expect(try Self.verify(encrypted.storage, SampleStore.path, "/none").status == .input)
+        }
+
+        /// Without the key, `info` shows what can be seen: sizes, and that the store is encrypted.
+        @Test func infoWithoutTheKey() throws {
+            let info = try Self.run(nil) {
+                try InfoCommand.run(SampleStore.path, json: false, storage: Self.sample().storage, $0)
+            }
+            #expect(info.status == .fine && info.out.contains("encrypted") && !info.out.contains("Person"), "\(info)")
+        }
+
+        @Test func aStoreIsEncryptedRekeyedAndDecrypted() throws {
+            let storage = try Self.sample(isEncrypted: false).storage
+            let encrypt = try Self.run {
+                try EncryptCommand.run(SampleStore.path, output: "/e", json: false, storage: storage, $0)
+            }
+            #expect(encrypt.status == .fine, "\(encrypt)")
+            #expect(try Self.verify(storage, "/e").out.hasPrefix("no damage"))
+            #expect(try Self.verify(storage, "/e", nil).status == .usage)
+            let rekey = try Self.run {
+                try RekeyCommand.run("/e", newKeyFile: "/other.hex", json: false, storage: storage, $0)
+            }
+            #expect(rekey.status == .fine, "\(rekey)")
+            #expect(try Self.verify(storage, "/e").error.contains("another key"))
+            let decrypt = try Self.run("/other") {
+                try DecryptCommand.run("/e", output: "/d", json: false, storage: storage, $0)
+            }
+            #expect(decrypt.status == .fine, "\(decrypt)")
+            #expect(try Self.verify(storage, "/d", nil).out.hasPrefix("no damage"))
+            let copy = try Self.run("/other") {
+                try CopyCommand.run("/e", output: "/c", json: false, storage: storage, $0)
+            }
+            #expect(copy.status == .fine, "\(copy)")
+            #expect(try Self.verify(storage, "/c", "/other").out.hasPrefix("no damage"))
+        }
+
+        /// What of an encrypted store can still be read is saved, under the same key: damage is found as in any store.
+        @Test(arguments: ["log/0000000001.segment", "checkpoint/0000000001.checkpoint"])
+        func aDamagedStoreIsRecovered(file: String) throws {
+            var random = SeededRandom(seed: 7)
+            for _ in 0..<20 {
+                let sample = try Self.sample(compacts: file.hasPrefix("checkpoint"))
+                let path = SampleStore.path + "/" + file
+                let size = try #require(try sample.storage.status(path)).byteCount
+                try sample.flip(path, byte: 200 + random.below(size - 200), bit: 3)
+                #expect(try Self.verify(sample.storage).status == .damage)
+                let recover = try Self.run {
+                    try RecoverCommand.run(
+                        SampleStore.path, output: "/new", json: false, storage: sample.storage, clock: ManualClock(), $0
+                    )
+                }
+                #expect([.fine, .damage].contains(recover.status), "\(recover)")
+                #expect(try Self.verify(sample.storage, "/new").out.hasPrefix("no damage"))
+                #expect(try Self.verify(sample.storage, "/new", nil).status == .usage)
+            }
+        }
+    }
+#endif
