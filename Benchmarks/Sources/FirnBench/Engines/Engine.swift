@@ -120,18 +120,22 @@ extension Writer {
 }
 
 /// The engines, by the names that the command line and the report use. `store` is Firn through FirnCore, `typed` is
-/// Firn through its public interface.
+/// Firn through its public interface, and `encrypted` is the same with a key.
 enum EngineName: String, CaseIterable, Codable, Sendable {
-    case sqlite, lmdb, store, typed
+    case sqlite, lmdb, store, typed, encrypted
 
     private static let types: [EngineName: any Engine.Type] = [
         .sqlite: SQLiteEngine.self, .lmdb: LMDBEngine.self, .store: StoreEngine.self, .typed: TypedEngine.self,
+        .encrypted: EncryptedEngine.self,
     ]
 
     /// The engines in this build, in the order of the report.
     static let built = allCases.filter { types[$0] != nil }
 
+    /// The engines that are measured if none is named.
+    static let usual = built.filter { $0 != .encrypted }
+
     var type: any Engine.Type { Self.types[self]! }
 
-    var isFirn: Bool { self == .store || self == .typed }
+    var isFirn: Bool { self == .store || self == .typed || self == .encrypted }
 }

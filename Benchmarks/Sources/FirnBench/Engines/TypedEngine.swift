@@ -34,18 +34,23 @@ extension Person {
 /// Firn through its public interface: managed objects, with strings made and read.
 ///
 /// `@unchecked Sendable`: immutable except for `openRealm`, which only the sample's main thread uses.
-final class TypedEngine: Engine, @unchecked Sendable {
+class TypedEngine: Engine, @unchecked Sendable {
     static let takesStrings = true
-    static let note =
+    class var note: String {
         "Firn through `import Firn`: a class `Person: Object` in the benchmark's own module, managed objects, strings."
+    }
+
+    /// The key of the store; nil for a store without encryption.
+    class var key: Data? { nil }
 
     private let configuration: Realm.Configuration
     /// Keeps the store open between realms, so that no row pays for opening (W10 measures that).
     private var openRealm: Realm?
 
-    init(folder: String, durability: Durability) throws {
+    required init(folder: String, durability: Durability) throws {
         var configuration = Realm.Configuration(
-            fileURL: URL(fileURLWithPath: folder + "/people.firn"), objectTypes: [Person.self])
+            fileURL: URL(fileURLWithPath: folder + "/people.firn"), encryptionKey: Self.key,
+            objectTypes: [Person.self])
         configuration.durability = durability == .full ? .full : .none
         self.configuration = configuration
         openRealm = try Realm(configuration: configuration)
@@ -169,4 +174,11 @@ private final class TypedReader: Reader {
     }
 
     func refresh() throws { realm.refresh() }
+}
+
+/// Firn as `TypedEngine`, with a key: what encryption costs. Measured if it is named: `Tools/bench --engines
+/// typed,encrypted`.
+final class EncryptedEngine: TypedEngine, @unchecked Sendable {
+    override class var note: String { "As typed, in an encrypted store." }
+    override class var key: Data? { Data(repeating: 7, count: 64) }
 }

@@ -119,7 +119,7 @@ struct CheckpointFooter {
         return count
     }
 
-    static func read(_ bytes: UnsafeRawBufferPointer, isEncrypted: Bool) throws(Damage) -> CheckpointFooter {
+    static func read(_ bytes: UnsafeRawBufferPointer, isEncrypted: Bool = false) throws(Damage) -> CheckpointFooter {
         guard bytes.count >= headerByteCount + tailByteCount, bytes.count <= byteCountMax else {
             throw Damage("the checkpoint's footer has an impossible length", at: 0)
         }
