@@ -27,7 +27,8 @@
             _ text: UnsafeMutableRawBufferPointer, nonce: UnsafeRawBufferPointer, tag: UnsafeMutableRawBufferPointer,
             authenticating data: UnsafeRawBufferPointer
         ) {
-            precondition(nonce.count == SealSize.nonce && tag.count == SealSize.tag)
+            precondition(
+                nonce.count == SealSize.nonce && tag.count == SealSize.tag, "Firn: a nonce or a tag has a wrong length")
             do {
                 let message = UnsafeRawBufferPointer(text)
                 let (sealed, sealedTag): (Data, Data)
@@ -57,13 +58,15 @@
             }
         }
 
-        /// Decrypts `text` into `target`, which has the same length. Returns false, with `target` unchanged, if the
-        /// text, the nonce, the tag or the data are not those that were sealed.
+        /// Decrypts `text` into `target`, which has the same length. Returns false, with `target` unchanged, if any bit
+        /// of the text, the nonce, the tag or the data differs from what was sealed.
         package func open(
             _ text: UnsafeRawBufferPointer, nonce: UnsafeRawBufferPointer, tag: UnsafeRawBufferPointer,
             authenticating data: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer
         ) -> Bool {
-            precondition(nonce.count == SealSize.nonce && tag.count == SealSize.tag && target.count == text.count)
+            precondition(
+                nonce.count == SealSize.nonce && tag.count == SealSize.tag && target.count == text.count,
+                "Firn: a nonce, a tag or a decrypted text has a wrong length")
             let opened: Data?
             switch algorithm {
             case .aesGCMSIV:

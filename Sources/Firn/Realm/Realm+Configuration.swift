@@ -102,20 +102,20 @@ extension Realm {
         }
         private var identifier: String?
 
-        /// The key of an encrypted store: 64 random bytes. A store that is made with a key is encrypted, and can only be
-        /// opened with that key. Nil for a store without encryption.
+        /// The key of an encrypted store: 64 random bytes. A store that is made with a key is encrypted, and can only
+        /// be opened with that key. Nil for a store without encryption.
         ///
         /// ```swift
         /// var configuration = Realm.Configuration(fileURL: url)
-        /// configuration.encryptionKey = try Data(contentsOf: keyFile)  // 64 bytes, kept where only the program can read
+        /// configuration.encryptionKey = try Data(contentsOf: keyFile)  // 64 bytes
         /// let realm = try Realm(configuration: configuration)
         /// ```
         ///
         /// Nobody can read the store without the key, its owner included, so keep a copy of the key. Opening throws
-        /// `.invalidInput` for a key of another length. It throws `.invalidDatabase` if the key is another one, if it is
-        /// missing, and if there is a key and the store is not encrypted. On Linux the package's trait `Encryption` must
-        /// be on; without it, opening throws `.unsupportedFeature`. So does a realm in memory, which has no files to
-        /// encrypt.
+        /// `.invalidInput` for a key of another length. It throws `.invalidDatabase` if the key is another one, if it
+        /// is missing, and if there is a key and the store is not encrypted. On Linux the package's trait `Encryption`
+        /// must be on; without it, opening throws `.unsupportedFeature`. So does a realm in memory, which has no files
+        /// to encrypt.
         ///
         /// See <doc:Security> for what encryption protects and what it does not, and
         /// ``Realm/changeEncryptionKey(for:to:)``.

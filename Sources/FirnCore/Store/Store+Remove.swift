@@ -19,8 +19,8 @@ extension Store {
 
     /// Changes the key of an encrypted store, without rewriting its data. O(1).
     ///
-    /// - Throws: the log's error; `.locked` if a process has the store open or holds a version of it, and `.key` if the
-    ///   store is not encrypted, or with another key than `old`.
+    /// - Throws: the log's error. It is `.locked` if a process has the store open or holds a version of it. It is
+    ///   `.key` if `old` is not the store's key.
     package static func changeKey(
         _ path: String, from old: EncryptionKey, to new: EncryptionKey, storage: any Storage,
         randomness: any Randomness = SystemRandomness.shared

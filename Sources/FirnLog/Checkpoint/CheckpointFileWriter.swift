@@ -19,7 +19,7 @@ package final class CheckpointFileWriter {
     private var pending = ByteWriter(capacity: 16)
     private var blockCount = 0
     private var isFinished = false
-    /// How many bytes are in the file, and the end of those that the system has been asked to write to the disk.
+    /// The number of bytes in the file, and how many of them the system has been asked to write to the disk.
     private var written = 0
     private var started = 0
 

@@ -2,8 +2,8 @@ import FirnBytes
 import FirnCrypto
 import FirnStorage
 
-/// The keys with which an opener reads and writes an encrypted store: the user's key, and the store's keys once the
-/// user's key has been proved right.
+/// The keys with which an opener reads and writes an encrypted store. The store's keys are there once the user's key
+/// has been proved right.
 ///
 /// Reading the manifest proves the key, and every opener reads the manifest before anything else. So nothing of a store
 /// is recovered, cut or written with a wrong key.

@@ -75,8 +75,8 @@ package struct LogOptions: Sendable {
     /// A call that would have to wait because another process is writing then throws `.locked`.
     package var usesThreads = true
 
-    /// The key that takes the place of none. It is nil, except in debug builds if the environment has `FIRN_TEST_KEY`:
-    /// for runs of the tests in which all stores are encrypted.
+    /// The key of stores that are opened without one: nil, except in debug builds if the environment has
+    /// `FIRN_TEST_KEY`. Then the tests run with encrypted stores only.
     package static var testKey: EncryptionKey? {
         #if DEBUG
             isTestedWithKey ? [UInt8](repeating: 0x46, count: 64).withUnsafeBytes { EncryptionKey($0) } : nil

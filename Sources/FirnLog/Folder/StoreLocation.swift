@@ -17,7 +17,7 @@ struct StoreLocation: Sendable {
         self.storage = storage
     }
 
-    init(_ options: LogOptions, _ storage: any Storage, _ randomness: any Randomness) {
+    init(_ options: LogOptions, _ storage: any Storage, randomness: any Randomness) {
         self.init(path: options.folder, storage: storage)
         fileMode = options.fileMode
         reserveByteCount = options.reserveByteCount

@@ -50,8 +50,8 @@ enum CheckpointBlocks {
         CheckpointHeader.encryptedByteCount + textByteCount + count(textByteCount) * addedByteCount
     }
 
-    /// What of the file can be given back to the file system if a range of the text, which consists of whole blocks, is
-    /// not read any more: whole blocks of 4 KiB.
+    /// The part of the file that can be given back to the file system if a range of the text is not read any more. The
+    /// range consists of whole blocks, the part of whole blocks of 4 KiB.
     static func hole(_ range: Range<Int>) -> Range<Int> {
         let start = (offset(of: range.lowerBound / textByteCount) + 4095) & ~4095
         let end = offset(of: range.upperBound / textByteCount) & ~4095
@@ -61,7 +61,7 @@ enum CheckpointBlocks {
     /// Encrypts a block in place. Its last 32 bytes are for what is added.
     static func seal(_ block: UnsafeMutableRawBufferPointer, number: Int, _ cipher: SealingCipher) {
         let end = block.count - addedByteCount + SealSize.total
-        withData(number, block.count - addedByteCount) {
+        withData(number, byteCount: block.count - addedByteCount) {
             cipher.seal(UnsafeMutableRawBufferPointer(rebasing: block[..<end]), authenticating: $0)
         }
         UnsafeMutableRawBufferPointer(rebasing: block[end...]).initializeMemory(as: UInt8.self, repeating: 0)
@@ -75,7 +75,7 @@ enum CheckpointBlocks {
     ) -> Bool {
         let end = block.count - addedByteCount + SealSize.total
         return UnsafeRawBufferPointer(rebasing: block[end...]).isAllZero
-            && withData(number, target.count) {
+            && withData(number, byteCount: target.count) {
                 cipher.open(UnsafeRawBufferPointer(rebasing: block[..<end]), authenticating: $0, into: target)
             }
     }
@@ -85,7 +85,7 @@ enum CheckpointBlocks {
         let byteCount = footer.count + footerAddedByteCount
         var bytes = footer + [UInt8](repeating: 0, count: SealSize.total)
         bytes.withUnsafeMutableBytes { bytes in
-            withData(blockCount, footer.count) { cipher.seal(bytes, authenticating: $0) }
+            withData(blockCount, byteCount: footer.count) { cipher.seal(bytes, authenticating: $0) }
         }
         var writer = ByteWriter(capacity: byteCount)
         writer.append(bytes)
@@ -107,7 +107,7 @@ enum CheckpointBlocks {
             else { return nil }
             var footer = [UInt8](repeating: 0, count: count)
             let isAuthentic = footer.withUnsafeMutableBytes { target in
-                withData(blockCount, count) {
+                withData(blockCount, byteCount: count) {
                     cipher.open(UnsafeRawBufferPointer(rebasing: bytes[..<end]), authenticating: $0, into: target)
                 }
             }
@@ -116,7 +116,7 @@ enum CheckpointBlocks {
     }
 
     private static func withData<Result>(
-        _ number: Int, _ byteCount: Int, _ body: (UnsafeRawBufferPointer) -> Result
+        _ number: Int, byteCount: Int, _ body: (UnsafeRawBufferPointer) -> Result
     ) -> Result {
         withUnsafeBytes(of: (UInt64(number).littleEndian, UInt64(byteCount).littleEndian), body)
     }

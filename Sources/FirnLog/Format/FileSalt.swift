@@ -1,8 +1,7 @@
 import FirnBytes
 import FirnStorage
 
-/// What the header of a segment or a checkpoint file of an encrypted store ends with: random bytes of which the file's
-/// key is made.
+/// Random bytes behind the header of an encrypted segment or checkpoint file. The file's key is made from them.
 ///
 /// ```
 /// byte 0                     32                      60          64

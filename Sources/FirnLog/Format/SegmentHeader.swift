@@ -64,7 +64,7 @@ struct SegmentHeader: Equatable {
         return crc
     }
 
-    /// Reads a header; nil if the bytes, of which there may be more, do not begin with a header of this format.
+    /// Reads the header at the beginning of `bytes`; nil if there is no header of this format.
     static func decode(_ bytes: UnsafeRawBufferPointer) -> (header: SegmentHeader, crc: UInt32)? {
         guard bytes.count >= byteCount else { return nil }
         func get<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _: T.Type = T.self) -> T {

@@ -5,9 +5,8 @@ extension Log {
     /// Changes the key of an encrypted store: wraps its data key for another key. Nothing else is written again.
     ///
     /// The manifest is replaced twice, because it also holds the generation before. So afterwards nothing wrapped with
-    /// the old key is left in the store's files. After a crash between the two, the store has the new key. The system may
-    /// keep old blocks of the disk, and backups keep the old manifest: whoever has one of these and the old key can read
-    /// the store.
+    /// the old key is left in the store's files. After a crash between the two, the store has the new key. Old blocks
+    /// of the disk and backups keep the old manifest. A person who has one of these and the old key can read the store.
     ///
     /// - Throws: `.key`; `.locked` if any opener, in this process or another, has the store open or holds a version of
     ///   it.

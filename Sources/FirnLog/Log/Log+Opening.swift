@@ -17,7 +17,7 @@ extension Log {
         precondition(
             options.partByteCount >= 64 && options.partByteCount <= LogLimits.payloadByteCount,
             "Firn: partByteCount must be 64 ... \(LogLimits.payloadByteCount)")
-        let location = StoreLocation(options, storage, randomness)
+        let location = StoreLocation(options, storage, randomness: randomness)
         switch options.access {
         case .readOnly: return try openForReading(options, location)
         case .readWrite(let wait):

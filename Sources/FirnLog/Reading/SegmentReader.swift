@@ -149,7 +149,7 @@ final class SegmentReader {
         }
         guard let cipher else { return .frame(header, FrameChain(crc: crc)) }
         let stored = UnsafeRawBufferPointer(rebasing: frame[FrameHeader.byteCount..<end])
-        if let chain, !open(header, stored, cipher, after: chain) {
+        if let chain, !open(header, stored: stored, cipher: cipher, after: chain) {
             return .bad("the frame was not written by somebody with the store's key", header)
         }
         return .frame(header, FrameChain(crc: crc, tag: FrameSealing.tag(of: stored)))
@@ -157,7 +157,7 @@ final class SegmentReader {
 
     /// Decrypts a frame's payload into `openedPayload`. Returns false if it is not authentic.
     private func open(
-        _ header: FrameHeader, _ stored: UnsafeRawBufferPointer, _ cipher: SealingCipher, after chain: FrameChain
+        _ header: FrameHeader, stored: UnsafeRawBufferPointer, cipher: SealingCipher, after chain: FrameChain
     ) -> Bool {
         openedPayload.removeAll()
         var isAuthentic = false

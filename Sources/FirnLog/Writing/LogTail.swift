@@ -11,8 +11,8 @@ import Synchronization
 /// - `chain`, `lastTime`, `ages`, `isReserveGone`, `markWritten`: owned by the appender. In a commit of many parts, the
 ///   thread that writes a part owns them; the part queue passes them on from part to part.
 /// - `end`: the same, but atomic, because any thread may read it as an estimate (`extent`).
-/// - `file`, `cipher`, `manifest`, `schema`, `isWriter`: changed by the appender, under `lock`. So the appender may read them
-///   without the lock, and any thread with it (`snapshot`).
+/// - `file`, `cipher`, `manifest`, `schema`, `isWriter`: changed by the appender, under `lock`. So the appender may
+///   read them without the lock, and any thread with it (`snapshot`).
 /// - `isAppending`, `filled`, `filling`, `mayFill`: guarded by `lock`. Another thread preallocates space, by writing
 ///   zeros, while the appender writes. So each write first makes sure that no zeros overwrite it, and nothing is
 ///   preallocated while the file is cut or sealed.

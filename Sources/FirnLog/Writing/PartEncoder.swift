@@ -25,8 +25,8 @@ struct PartEncoder: ~Copyable {
 
     init(isEncrypting: Bool) { self.isEncrypting = isEncrypting }
 
-    /// Lays out a frame in `buffer`: space for the header, the payload (compressed, if that makes it shorter), space
-    /// for a nonce and a tag if it is to be encrypted, zeros.
+    /// Lays out a frame in `buffer`: space for the header, the payload (compressed, if that makes it shorter), zeros.
+    /// In an encrypted store, space for a nonce and a tag follows the payload.
     mutating func encode(
         _ raw: UnsafeRawBufferPointer, kind: FrameHeader.Kind, version: UInt64, part: UInt32,
         into buffer: inout ByteWriter
@@ -51,7 +51,7 @@ struct PartEncoder: ~Copyable {
         if !flags.contains(.lz4) { buffer.append(raw) }
         var crc: UInt32 = 0
         if isEncrypting {
-            // Encryption comes last, when the frame's place is known, and changes the checksum.
+            // The frame is encrypted when its offset is known, and its checksum is made then.
             flags.insert(.encrypted)
             stored += SealSize.total
             buffer.appendZeros(SealSize.total)

@@ -1,7 +1,7 @@
 import CFirn
 
-/// Bytes of a key. They lie in pages of their own, which the system does not write to swap and leaves out of core
-/// dumps, as far as it can. They never change, and are zeroed when the last reference is released.
+/// Bytes of a key. They lie in pages of their own. As far as the system can, it keeps these pages out of swap space and
+/// core dumps. The bytes never change, and are zeroed when the last reference is released.
 public final class SecretBytes: @unchecked Sendable {
     private let memory: UnsafeMutableRawPointer
     public let count: Int

@@ -5,7 +5,7 @@
     import Testing
 
     /// Realms whose files are encrypted, as a program uses them.
-    @Suite(.timeLimit(.minutes(20))) struct EncryptionTests {
+    @Suite(.timeLimit(.minutes(20)), .disabled(if: TestEnvironment.hasKey)) struct EncryptionTests {
         private let folder = TemporaryFolder()
         private static let key = Data((0..<64).map { UInt8($0) })
         private static let otherKey = Data(repeating: 7, count: 64)

@@ -1,7 +1,6 @@
 import FirnCore
 import FirnLog
 import FirnStorage
-import FirnTestSupport
 
 @testable import FirnTool
 
@@ -169,7 +168,7 @@ struct Run {
                 error = box.error
             }
             do {
-                status = try StoreKeySource.$current.withValue(Self.keySource) { try work(output) }
+                status = try work(output)
                 try output.flush()
             } catch let failure as ToolError {
                 try output.flush()
@@ -183,15 +182,6 @@ struct Run {
         self.status = status
         self.out = out
         self.error = error
-    }
-
-    /// Where the key comes from if the test gives none: in runs with a key, from the environment.
-    private static var keySource: StoreKeySource {
-        var source = StoreKeySource.current
-        if TestEnvironment.hasKey, source.file == nil, source.environment == nil {
-            source.environment = String(repeating: "46", count: 64)
-        }
-        return source
     }
 
     private final class Box {

@@ -34,14 +34,14 @@ final class SegmentFile {
     /// The cipher of an encrypted segment, and the offset of its first frame.
     private var cipher: FileCipher?
     private var start = SegmentHeader.byteCount
-    /// The decrypted payload of the frame that was read last, the offsets where that frame begins and ends, and its tag.
+    /// The frame that was read last: the offsets at which it begins and ends, its decrypted payload, and its tag.
     private var opened = (offset: -1, end: -1, payload: [UInt8](), tag: [UInt8]())
 
     /// Several times the longest part, so that few frames are read twice.
     private static let windowByteCount = 4 << 20
 
     /// Opens a segment or, with `keys`, a checkpoint's file of an encrypted store.
-    init(_ path: String, _ storage: any Storage, _ keys: StoreKeys? = nil) throws(StorageError) {
+    init(_ path: String, _ storage: any Storage, keys: StoreKeys? = nil) throws(StorageError) {
         self.path = path
         let file = try storage.open(path, .read)
         self.file = try keys.flatMap { keys throws(StorageError) in try DecryptedFile(file, keys) } ?? file
@@ -142,7 +142,7 @@ final class SegmentFile {
         guard found.isEncrypted == (cipher != nil) else {
             return .bad(found.isEncrypted ? "the frame is encrypted" : "the frame is not encrypted", found)
         }
-        if let cipher, try !open(found, [UInt8](frame[..<end]), cipher) {
+        if let cipher, try !open(found, frame: [UInt8](frame[..<end]), cipher) {
             return .bad("the frame was not written by somebody with the store's key", found)
         }
         return .frame(found)
@@ -152,7 +152,7 @@ final class SegmentFile {
     ///
     /// A frame is authenticated with the tag of the frame before it. Behind a break that frame is not known. Its tag
     /// then ends somewhere in the last 64 bytes before this frame, if it is intact.
-    private func open(_ header: FrameHeader, _ frame: [UInt8], _ cipher: FileCipher) throws(StorageError) -> Bool {
+    private func open(_ header: FrameHeader, frame: [UInt8], _ cipher: FileCipher) throws(StorageError) -> Bool {
         let offset = Int(header.offset)
         var tags: [[UInt8]] = []
         if offset == start {

@@ -205,7 +205,7 @@ enum Terminal {
         }
     }
 
-    /// Gives a variable of the environment to this process and those that it starts.
+    /// Sets a variable of this process's environment, which the processes that it starts inherit.
     static func setEnvironment(_ name: String, _ value: String) { setenv(name, value, 1) }
 
     // MARK: Other processes

@@ -24,7 +24,7 @@ struct CheckpointScan {
     }
 
     private mutating func run(_ file: OpenedCheckpoint.File, _ passed: (Int) -> Void) throws(StorageError) {
-        let bytes = try SegmentFile(file.path, checkpoint.storage, checkpoint.keys)
+        let bytes = try SegmentFile(file.path, checkpoint.storage, keys: checkpoint.keys)
         bytes.limit(to: file.entry.byteCount)
         var offset = CheckpointHeader.byteCount
         var holes = checkpoint.footer.holes[...]
