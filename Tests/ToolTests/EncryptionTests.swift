@@ -121,6 +121,35 @@
             #expect(try Self.verify(storage, "/c", "/other").out.hasPrefix("no damage"))
         }
 
+        /// A replay makes a store with keys of its own, which the same key opens. It begins with the checkpoint, if
+        /// there is one.
+        @Test(arguments: [false, true]) func aReplayIsEncryptedToo(compacts: Bool) throws {
+            let sample = try Self.sample(compacts: compacts)
+            let version = sample.lastVersion
+            let replay = try Self.run {
+                try ReplayCommand.run(
+                    SampleStore.path, to: .number(version), output: "/new", json: false, storage: sample.storage,
+                    randomness: SystemRandomness.shared, clock: ManualClock(), $0)
+            }
+            #expect(replay.status == .fine, "\(replay)")
+            #expect(try Self.verify(sample.storage, "/new").out.hasPrefix("no damage"))
+            func export(_ path: String) throws -> String {
+                try Self.run {
+                    try ExportCommand.run(
+                        path, format: .ndjson, choice: .init(), output: nil, storage: sample.storage, to: $0)
+                    return .fine
+                }.out
+            }
+            #expect(try export("/new") == export(SampleStore.path))
+            #expect(try Self.verify(sample.storage, "/new", nil).status == .usage)
+            var options = LogOptions(folder: "/new", verify: .everything)
+            options.usesThreads = false
+            options.encryptionKey = sample.key
+            let store = try Store(StoreOptions(log: options), storage: sample.storage, clock: sample.clock)
+            #expect(store.recovery?.outcome == .clean && store.publishedVersion == version)
+            try store.close()
+        }
+
         /// What of an encrypted store can still be read is saved, under the same key: damage is found as in any store.
         @Test(arguments: ["log/0000000001.segment", "checkpoint/0000000001.checkpoint"])
         func aDamagedStoreIsRecovered(file: String) throws {

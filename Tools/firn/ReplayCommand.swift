@@ -38,12 +38,6 @@ struct ReplayCommand: ParsableCommand {
     ) throws -> ToolError.Status {
         let store = try OpenedStore.open(path, storage: storage)
         try storage.checkIsFree(new, outside: store.files)
-        guard store.files.keys == nil else {
-            throw ToolError(
-                .usage,
-                "\(DisplayText.line(path)) is encrypted, and replay makes stores without encryption only. `firn copy` copies "
-                    + "the newest version, and `firn export --version` writes the objects of any version.")
-        }
         let to = try choice.number(in: store)
         guard to > 0 else {
             throw ToolError(
@@ -52,7 +46,7 @@ struct ReplayCommand: ParsableCommand {
         let plan = try Plan(store, to: to, new)
         var maker = try StoreMaker(
             new, storage: storage, storeHigh: randomness.next() | 1, storeLow: randomness.next(), created: clock.now(),
-            from: plan.checkpoint, firstTime: plan.firstTime)
+            from: plan.checkpoint, sealing: try store.sealing(randomness), firstTime: plan.firstTime)
         do {
             var commits = CommitReader()
             var counts = ObjectCounts(

@@ -89,7 +89,7 @@ struct FrameHeader: Equatable {
         writer.append(Self.magic)
         writer.append(UInt16(FormatNumbers.format))
         writer.append(kind.rawValue)
-        writer.append(UInt8((isLast ? 1 : 0) | (isCompressed ? 2 : 0)))
+        writer.append(UInt8((isLast ? 1 : 0) | (isCompressed ? 2 : 0) | (isEncrypted ? 4 : 0)))
         writer.append(storeHigh)
         writer.append(epoch)
         writer.append(segment)

@@ -233,10 +233,12 @@ struct Manifest: Equatable {
         UnsafeRawBufferPointer(rebasing: bytes[range]).isAllZero
     }
 
-    /// The bytes of this generation of a store without encryption.
-    func write(to writer: inout ByteWriter) {
+    /// Appends the bytes of this generation.
+    ///
+    /// - Parameter sealing: the keys of an encrypted store.
+    func write(to writer: inout ByteWriter, _ sealing: StoreSealing? = nil) {
         let start = writer.count
-        let byteCount = Self.byteCount(segments: segments.count, earlier: earlier.count, isEncrypted: false)
+        let byteCount = Self.byteCount(segments: segments.count, earlier: earlier.count, isEncrypted: sealing != nil)
         func crc(_ writer: borrowing ByteWriter) -> UInt32 {
             CRC32C.checksum(UnsafeRawBufferPointer(rebasing: writer.bytes[start...]))
         }
@@ -248,7 +250,8 @@ struct Manifest: Equatable {
         writer.append(storeLow)
         writer.append(epoch)
         writer.append(UInt32(segments.count))
-        writer.appendZeros(12)
+        writer.append(sealing == nil ? 0 : Self.encryptionFeature)
+        writer.appendZeros(8)
         writer.append(crc(writer))
         writer.append(checkpoint?.id ?? 0)
         writer.append(checkpoint?.version ?? 0)
@@ -265,7 +268,7 @@ struct Manifest: Equatable {
             writer.append(segment.firstVersion)
             writer.append(segment.seal?.lastVersion ?? 0)
             writer.append(UInt64(segment.seal?.byteCount ?? 0))
-            writer.append(UInt64(0))
+            writer.append(segment.seal?.endTag ?? 0)
         }
         for entry in earlier {
             writer.append(entry.id)
@@ -273,6 +276,14 @@ struct Manifest: Equatable {
             writer.append(entry.byteCount)
             writer.append(entry.crc)
             writer.append(UInt32(0))
+        }
+        if let sealing {
+            writer.append(UInt32(sealing.wrapped.algorithm.rawValue))
+            writer.append(UInt32(0))
+            writer.append(sealing.wrapped.salt)
+            writer.append(sealing.wrapped.bytes)
+            writer.appendZeros(16)
+            writer.append(sealing.keys.manifestTag(UnsafeRawBufferPointer(rebasing: writer.bytes[start...])))
         }
         writer.appendZeros(start + byteCount - 4 - writer.count)
         writer.append(crc(writer))

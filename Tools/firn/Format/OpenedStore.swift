@@ -267,6 +267,13 @@ struct OpenedStore {
                 findings.map(\.description).joined(separator: "\n")
                     + "\nand the log has no segment with an intact header, so nothing can be read.")
         }
+        guard !first.hasSalt || files.keys != nil else {
+            throw ToolError(
+                .damage,
+                findings.map(\.description).joined(separator: "\n")
+                    + "\nand the store is encrypted: the manifest held its data key, so nothing can be read. Put back the manifest "
+                    + "of a backup of this store.")
+        }
         let checkpoint = try newestCheckpoint(files, storeHigh: first.storeHigh)
         let manifest = Manifest(
             generation: (previous?.generation ?? 0) + 1, storeHigh: first.storeHigh, storeLow: first.storeLow,

@@ -62,7 +62,7 @@ struct SegmentHeader: Equatable {
         writer.append(chain)
         writer.append(firstVersion)
         writer.append(mark)
-        writer.append(UInt32(0))
+        writer.append(UInt32(hasSalt ? SealedParts.saltByteCount : 0))
         let crc = CRC32C.checksum(UnsafeRawBufferPointer(rebasing: writer.bytes[start...]))
         writer.append(crc)
         return crc

@@ -80,6 +80,17 @@ extension EncryptionKey {
     }
 }
 
+extension OpenedStore {
+    /// The keys of a store that is made from this one: nil if this one is not encrypted, and otherwise for the same
+    /// user's key.
+    func sealing(_ randomness: any Randomness) throws(ToolError) -> StoreSealing? {
+        guard let encryption = manifest.encryption, files.keys != nil else { return nil }
+        return StoreSealing(
+            try StoreKeySource.current.key(of: files.path, files.storage), algorithm: encryption.wrapped.algorithm,
+            randomness: randomness)
+    }
+}
+
 extension StoreFiles {
     /// The keys of an encrypted store.
     func keys(_ encryption: Manifest.Encryption) throws(ToolError) -> StoreKeys {

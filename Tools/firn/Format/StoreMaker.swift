@@ -1,4 +1,5 @@
 import FirnBytes
+import FirnCrypto
 import FirnStorage
 
 /// Writes a new store from the parts of another one's commits. The new store begins with a checkpoint, if there is one.
@@ -13,6 +14,11 @@ struct StoreMaker {
     /// Bytes of the checkpoint's files.
     private(set) var checkpointByteCount = 0
 
+    /// How the files are encrypted, if the other store's are.
+    private let sealing: StoreSealing?
+    /// The cipher of the current segment, and the tag of the frame before.
+    private var cipher: FileCipher?
+    private var tag = [UInt8](repeating: 0, count: SealSize.tag)
     private var file: any StorageFile
     /// The bytes that are not written yet. They belong at offset `written` of the file.
     private var pending = Pending()
@@ -32,14 +38,16 @@ struct StoreMaker {
     /// - Parameters:
     ///   - checkpoint: the checkpoint that the store begins with. Its files are copied, and the log begins with the
     ///     version after it.
+    ///   - sealing: the keys of the store, if it is to be encrypted.
     ///   - firstTime: the time of the first commit that is added. No frame before it gets a later time, whatever the
     ///     checkpoint says.
     init(
         _ path: String, storage: any Storage, storeHigh: UInt64, storeLow: UInt64, created: Int64,
-        from checkpoint: OpenedCheckpoint? = nil, firstTime: Int64? = nil,
+        from checkpoint: OpenedCheckpoint? = nil, sealing: StoreSealing? = nil, firstTime: Int64? = nil,
         segmentByteCount: Int = FormatNumbers.segmentByteCount
     ) throws {
         self.segmentByteCount = segmentByteCount
+        self.sealing = sealing
         files = StoreFiles(named: path, storage: storage)
         manifest = Manifest(
             generation: 1, storeHigh: storeHigh, storeLow: storeLow, epoch: 1, checkpoint: checkpoint?.entry,
@@ -53,10 +61,17 @@ struct StoreMaker {
                 made.append(folder)
             }
             if let checkpoint {
+                var copied: [CheckpointCopy.Copied] = []
                 for file in checkpoint.files {
                     made.append(files.checkpoint(file.entry.id))
-                    checkpointByteCount += try CheckpointCopy(source: file, storeHigh: storeHigh, storeLow: storeLow)
-                        .write(to: files)
+                    let copy = CheckpointCopy(
+                        source: file, storeHigh: storeHigh, storeLow: storeLow, sealing: sealing, before: copied)
+                    copied.append(try copy.write(to: files))
+                }
+                checkpointByteCount = copied.reduce(0) { $0 + $1.byteCount }
+                if let last = copied.last, sealing != nil {
+                    manifest.checkpoint?.byteCount = UInt64(last.byteCount)
+                    manifest.checkpoint?.crc = last.footerCRC
                 }
                 try storage.syncFolder(files.checkpoints)
             }
@@ -72,7 +87,7 @@ struct StoreMaker {
             time = min(footer.time, firstTime ?? .max)
             schema = Self.frame(footer)
         }
-        begin(segment: 1)
+        try begin(segment: 1)
     }
 
     /// A checkpoint's schema as a schema frame has it.
@@ -114,7 +129,7 @@ struct StoreMaker {
         byteCount += written
         file.close()
         var block = ByteWriter()
-        manifest.write(to: &block)
+        manifest.write(to: &block, sealing)
         let path = files.path + "/manifest.new"
         made.append(path)
         do throws(StorageError) {
@@ -140,11 +155,14 @@ struct StoreMaker {
 
     // MARK: Segments
 
-    private mutating func begin(segment number: UInt32) {
-        let header = SegmentHeader(
+    private mutating func begin(segment number: UInt32) throws(ToolError) {
+        var header = SegmentHeader(
             segment: number, storeHigh: manifest.storeHigh, storeLow: manifest.storeLow, epoch: 1, chain: chain,
             firstVersion: version + 1, mark: version)
+        header.hasSalt = sealing != nil
         chain = header.write(to: &pending.bytes)
+        tag = [UInt8](repeating: 0, count: SealSize.tag)
+        cipher = sealing?.addSalt(to: &pending.bytes)
         manifest.segments.append(Manifest.Segment(number: number, epoch: 1, firstVersion: version + 1))
         guard let (payload, frame) = schema else { return }
         var segmentSchema = frame
@@ -162,13 +180,14 @@ struct StoreMaker {
         file.close()
         byteCount += written
         manifest.segments[manifest.segments.count - 1].seal = Manifest.Seal(
-            lastVersion: version, chainEnd: chain, byteCount: written)
+            lastVersion: version, chainEnd: chain, byteCount: written,
+            endTag: cipher == nil ? 0 : tag.withUnsafeBytes { Fields($0).u64(0) })
         let number = manifest.segments[manifest.segments.count - 1].number + 1
         let path = files.segment(number)
         made.append(path)
         file = try stored(files.storage.open(path, .create))
         written = 0
-        begin(segment: number)
+        try begin(segment: number)
     }
 
     /// Appends a frame with a header of this store. Its durable mark is the last version before the segment, which
@@ -182,9 +201,21 @@ struct StoreMaker {
         header.offset = UInt64(offset)
         header.mark = mark ?? segment.firstVersion - 1
         header.chain = chain
+        header.isEncrypted = cipher != nil
+        header.storedCount = UInt32(payload.count)
+        var stored = [UInt8](payload)
+        if let cipher, let sealing {
+            header.storedCount += UInt32(SealSize.total)
+            var bytes = ByteWriter(capacity: FrameHeader.byteCount)
+            _ = header.write(to: &bytes)
+            let start = bytes.array()
+            stored = sealing.seal(stored, cipher, authenticating: Array(start[..<68]) + start[72..<76] + tag)
+            tag = Array(stored.suffix(SealSize.tag))
+            header.payloadCRC = CRC32C.checksum(stored)
+        }
         chain = header.write(to: &pending.bytes)
-        pending.bytes.append(payload)
-        pending.bytes.appendZeros(header.frameByteCount - FrameHeader.byteCount - payload.count)
+        pending.bytes.append(stored)
+        pending.bytes.appendZeros(header.frameByteCount - FrameHeader.byteCount - stored.count)
     }
 
     private mutating func flush() throws(ToolError) {

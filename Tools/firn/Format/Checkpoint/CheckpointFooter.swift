@@ -35,7 +35,7 @@ struct CheckpointHeader {
             storeHigh: fields.u64(16), storeLow: fields.u64(24), id: fields.u64(32), start: fields.u64(40))
     }
 
-    func write(to writer: inout ByteWriter) {
+    func write(to writer: inout ByteWriter, hasSalt: Bool) {
         let start = writer.count
         writer.append(Self.magic)
         writer.append(FormatNumbers.format)
@@ -44,7 +44,8 @@ struct CheckpointHeader {
         writer.append(storeLow)
         writer.append(id)
         writer.append(self.start)
-        writer.appendZeros(12)
+        writer.append(UInt32(hasSalt ? SealedParts.saltByteCount : 0))
+        writer.appendZeros(8)
         writer.append(CRC32C.checksum(UnsafeRawBufferPointer(rebasing: writer.bytes[start...])))
     }
 }
