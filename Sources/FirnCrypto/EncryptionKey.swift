@@ -18,14 +18,17 @@ package struct EncryptionKey: Sendable, Equatable {
     /// Calls `body` with the bytes, which are valid only during the call.
     package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result { bytes.withBytes(body) }
 
-    /// Compares all bytes, so the time does not tell how many are equal.
     package static func == (left: EncryptionKey, right: EncryptionKey) -> Bool {
-        left.bytes.withBytes { left in
-            right.bytes.withBytes { right in
-                var difference: UInt8 = 0
-                for index in 0..<byteCount { difference |= left[index] ^ right[index] }
-                return difference == 0
-            }
+        right.bytes.withBytes { left.isEqual(to: $0) }
+    }
+
+    /// Compares all bytes, so the time does not tell how many are equal.
+    package func isEqual(to other: UnsafeRawBufferPointer) -> Bool {
+        guard other.count == Self.byteCount else { return false }
+        return bytes.withBytes { own in
+            var difference: UInt8 = 0
+            for index in 0..<Self.byteCount { difference |= own[index] ^ other[index] }
+            return difference == 0
         }
     }
 }

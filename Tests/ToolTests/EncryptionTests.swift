@@ -12,7 +12,7 @@
         private static let bytes = (0..<64).map { UInt8($0) }
         private static let other = [UInt8](repeating: 9, count: 64)
 
-        /// A store, encrypted or not, with files of keys beside it.
+        /// A store, encrypted or not.
         private static func sample(isEncrypted: Bool = true, compacts: Bool = true) throws -> SampleStore {
             let key = bytes.withUnsafeBytes { EncryptionKey($0) }
             let sample = try SampleStore(more: 30, key: isEncrypted ? key : nil)
@@ -22,17 +22,15 @@
                 try store.close()
                 _ = try sample.open().close()
             }
-            try sample.storage.open("/key", .create).write(bytes, at: 0)
-            try sample.storage.open("/other", .create).write(other, at: 0)
-            let digits = other.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "\n"
-            try sample.storage.open("/other.hex", .create).write(Array(digits.utf8), at: 0)
             return sample
         }
 
         private static func run(
             _ file: String? = "/key", _ work: (Output) throws -> ToolError.Status
         ) throws -> Run {
-            try StoreKeySource.$current.withValue(StoreKeySource(file: file)) { try Run(work) }
+            let keys = ["/key": bytes, "/other": other]
+            let key = try file.map { try StoreKeySource.key(#require(keys[$0]), inFile: $0) }
+            return try StoreKeySource.$current.withValue(StoreKeySource(fileKey: key)) { try Run(work) }
         }
 
         private static func verify(_ storage: any Storage, _ path: String = SampleStore.path, _ file: String? = "/key")
@@ -84,8 +82,18 @@
                 return .fine
             }
             #expect(export.error.contains("not encrypted"), "\(export)")
-            try plain.storage.open("/short", .create).write([1, 2, 3], at: 0)
-            #expect(try Self.verify(encrypted.storage, SampleStore.path, "/none").status == .input)
+            #expect(try Self.verify(plain.storage).error.contains("not encrypted"))
+            let digits = Self.other.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            let key = try StoreKeySource.key(Self.other, inFile: "/k")
+            #expect(try StoreKeySource.key(Array("\(digits)\n".utf8), inFile: "/k") == key)
+            for text in ["", "abc", digits + "0", String(digits.prefix(64))] {
+                #expect(StoreKeySource.key(digits: text) == nil)
+            }
+            #expect(throws: ToolError.self) { try StoreKeySource.key([1, 2, 3], inFile: "/k") }
+            let compact = try Self.run("/other") {
+                try CompactCommand.run(SampleStore.path, json: false, storage: encrypted.storage, $0)
+            }
+            #expect(compact.status == .usage && compact.error.contains("another key"), "\(compact)")
         }
 
         /// Without the key, `info` shows what can be seen: sizes, and that the store is encrypted.
@@ -105,7 +113,8 @@
             #expect(try Self.verify(storage, "/e").out.hasPrefix("no damage"))
             #expect(try Self.verify(storage, "/e", nil).status == .usage)
             let rekey = try Self.run {
-                try RekeyCommand.run("/e", newKeyFile: "/other.hex", json: false, storage: storage, $0)
+                try RekeyCommand.run(
+                    "/e", newKey: StoreKeySource.key(Self.other, inFile: "/other"), json: false, storage: storage, $0)
             }
             #expect(rekey.status == .fine, "\(rekey)")
             #expect(try Self.verify(storage, "/e").error.contains("another key"))

@@ -28,15 +28,16 @@ struct EncryptCommand: ParsableCommand {
     static func run(
         _ path: String, output new: String, json: Bool, storage: any Storage, _ output: Output
     ) throws -> ToolError.Status {
-        let source = StoreKeySource.current
+        guard try !StoreFiles(named: path, storage: storage).isEncrypted() else {
+            throw ToolError(.usage, "\(path) is encrypted. `firn rekey` changes its key.")
+        }
+        // Nobody is asked for the key of a new store: a mistyped one would open it never again.
+        guard let key = try StoreKeySource.current.given() else {
+            throw ToolError(.usage, "Give the copy's key with --key-file FILE or in the environment variable FIRN_KEY.")
+        }
         // The key is the copy's. The store itself has none.
         return try StoreKeySource.$current.withValue(StoreKeySource()) {
-            try CopyCommand.run(path, output: new, json: json, storage: storage, output) { opened in
-                guard opened.manifest.encryption == nil else {
-                    throw ToolError(.usage, "\(path) is encrypted. `firn rekey` changes its key.")
-                }
-                return try source.key(of: "the copy", storage)
-            }
+            try CopyCommand.run(path, output: new, json: json, storage: storage, output) { _ in key }
         }
     }
 }
@@ -93,17 +94,17 @@ struct RekeyCommand: ParsableCommand {
 
     func run() throws {
         try finish(with: arguments.key) { out in
-            try Self.run(
-                arguments.store, newKeyFile: newKeyFile, json: arguments.json, storage: PosixStorage.shared, out)
+            let new = try StoreKeySource.key(
+                Terminal.contents(of: newKeyFile, most: StoreKeySource.fileByteCount), inFile: newKeyFile)
+            return try Self.run(arguments.store, newKey: new, json: arguments.json, storage: PosixStorage.shared, out)
         }
     }
 
     static func run(
-        _ path: String, newKeyFile: String, json: Bool, storage: any Storage, _ output: Output
+        _ path: String, newKey new: EncryptionKey, json: Bool, storage: any Storage, _ output: Output
     ) throws -> ToolError.Status {
         let files = StoreFiles(named: path, storage: storage)
         try files.checkIsStore()
-        let new = try StoreKeySource.key(inFile: newKeyFile, storage)
         guard let old = try files.encryptionKey() else {
             throw ToolError(.usage, "\(path) is not encrypted. `firn encrypt` makes an encrypted copy.")
         }

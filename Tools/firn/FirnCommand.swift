@@ -31,7 +31,11 @@ struct FirnCommand: ParsableCommand {
         let status: Int32
         do {
             var command = try parseAsRoot()
-            if command is any ShownByPages { Terminal.startPager() }
+            if let command = command as? any ShownByPages {
+                // The question would change the terminal's settings while the pager saves them.
+                try command.askForKey()
+                Terminal.startPager()
+            }
             try command.run()
             status = 0
         } catch let error as ToolError {
@@ -52,7 +56,18 @@ struct FirnCommand: ParsableCommand {
 }
 
 /// A subcommand whose result a person reads from the top, so that it goes through a pager.
-protocol ShownByPages {}
+protocol ShownByPages {
+    var arguments: StoreArguments { get }
+}
+
+extension ShownByPages {
+    /// Asks for the key of an encrypted store if nothing else gives it. The answer is remembered.
+    fileprivate func askForKey() throws {
+        let source = try arguments.key.source()
+        guard try source.given() == nil, let ask = source.ask else { return }
+        if try StoreFiles(named: arguments.store, storage: PosixStorage.shared).isEncrypted() { _ = try ask() }
+    }
+}
 
 extension InfoCommand: ShownByPages {}
 extension LogCommand: ShownByPages {}
@@ -79,8 +94,14 @@ struct KeyArguments: ParsableArguments {
         completion: .file())
     var keyFile: String?
 
-    var source: StoreKeySource {
-        StoreKeySource(file: keyFile, environment: Terminal.environment("FIRN_KEY"), ask: Terminal.keyQuestion)
+    /// Reads the file, which may be a pipe, once.
+    func source() throws(ToolError) -> StoreKeySource {
+        var source = StoreKeySource(environment: Terminal.environment("FIRN_KEY"), ask: Terminal.keyQuestion)
+        if let keyFile {
+            source.fileKey = try StoreKeySource.key(
+                Terminal.contents(of: keyFile, most: StoreKeySource.fileByteCount), inFile: keyFile)
+        }
+        return source
     }
 }
 
@@ -103,7 +124,7 @@ func finish(with key: KeyArguments, _ work: (Output) throws -> ToolError.Status)
     defer { output.clearProgress() }
     let status: ToolError.Status
     do {
-        status = try StoreKeySource.$current.withValue(key.source) { try work(output) }
+        status = try StoreKeySource.$current.withValue(try key.source()) { try work(output) }
         try output.flush()
     } catch {
         // The results from before the error are still worth reading.

@@ -9,7 +9,7 @@ struct ShellCommand: ParsableCommand {
         abstract: "Shows a prompt for all of this, with completion and history.",
         discussion: """
             Each line is a subcommand without the store, or a query. Tab completes subcommands, classes and properties; \
-            the arrow keys go through earlier lines, which are kept in ~/.firn_history. Lines may also come from a \
+            the arrow keys go through earlier lines, which are kept in ~/.firn_history unless the store is encrypted. Lines may also come from a \
             file or a pipe.
 
             Example: firn shell people.firn
@@ -23,10 +23,11 @@ struct ShellCommand: ParsableCommand {
         let output = Output.standard()
         let isInteractive = Terminal.inputIsTerminal
         try StoreFiles(named: arguments.store, storage: PosixStorage.shared).checkIsStore()
-        try StoreKeySource.$current.withValue(arguments.key.source) {
+        let isEncrypted = try StoreKeySource.$current.withValue(try arguments.key.source()) {
             let files = StoreFiles(named: arguments.store, storage: PosixStorage.shared)
             // The subcommands run in processes of their own, and must not each ask.
             if let key = try files.encryptionKey() { Terminal.setEnvironment("FIRN_KEY", key.hexadecimal) }
+            return try files.isEncrypted()
         }
         // The subcommands would take a path that begins with - for an option.
         let store = arguments.store.first == "-" ? "./" + arguments.store : arguments.store
@@ -43,7 +44,8 @@ struct ShellCommand: ParsableCommand {
             Terminal.ignoreInterrupts()
             try output.line("\(DisplayText.line(store)): type a query, a subcommand, help or exit")
             try output.flush()
-            let path = ShellHistory.path(Terminal.environment).map { Terminal.followed($0) }
+            // Lines may hold names and values of the store, which nobody is to find in a file.
+            let path = isEncrypted ? nil : ShellHistory.path(Terminal.environment).map { Terminal.followed($0) }
             let screen = ShellScreen(
                 prompt: "firn> ", width: { Terminal.errorWidth }, readKeys: { try Terminal.read(into: $0) },
                 write: { try Terminal.write($0, to: 2) })

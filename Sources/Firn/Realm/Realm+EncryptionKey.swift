@@ -19,10 +19,12 @@ extension Realm {
     /// - Parameters:
     ///   - configuration: names the store and its present key.
     ///   - newKey: the new key, 64 bytes.
-    /// - Throws: `Realm.Error` with one of these codes. Then the store still has its key, unless the disk failed.
+    /// - Throws: `Realm.Error` with one of these codes. Then the store still has its key, unless the code is
+    ///   `.writeFailed` or the disk failed at the last moment. Keep both keys until you have opened it.
     ///   - `.alreadyOpen`: this or another process has the store open, or holds a version of it.
     ///   - `.invalidDatabase`: the store has another key, or is not encrypted, or is damaged.
     ///   - `.invalidInput`: one of the keys does not have 64 bytes, or the configuration names no file.
+    ///   - `.writeFailed`: the store has the new key, but the old key still opens the generation of its manifest before.
     ///   - `.unsupportedFeature`: this build has no cryptography.
     ///   - `.outOfDiskSpace`, `.fileNotFound` and other codes: the file system refuses.
     public static func changeEncryptionKey(
@@ -51,16 +53,27 @@ extension Realm.Configuration {
     }
 }
 
+extension Realm.Configuration {
+    /// Whether a store that was opened with `key` has the configuration's key.
+    func hasKey(_ key: EncryptionKey?) -> Bool {
+        guard let encryptionKey else { return key == LogOptions.testKey }
+        return encryptionKey.withUnsafeBytes { bytes in key?.isEqual(to: bytes) ?? false }
+    }
+}
+
 extension EncryptionKey {
     /// A key from a program; nil if there is none.
     ///
     /// - Throws: `.invalidInput` if it does not have 64 bytes.
     static func checked(_ data: Data?, _ url: URL?) throws -> EncryptionKey? {
-        guard let data else { return nil }
-        guard let key = data.withUnsafeBytes({ EncryptionKey($0) }) else {
-            throw Realm.Error(
-                .invalidInput, "The encryption key has \(data.count) bytes; \(byteCount) are needed.", fileURL: url)
-        }
-        return key
+        try check(data, url)
+        return data?.withUnsafeBytes { EncryptionKey($0) }
+    }
+
+    /// Throws `.invalidInput` for a key that does not have 64 bytes.
+    static func check(_ data: Data?, _ url: URL?) throws {
+        guard let data, data.count != byteCount else { return }
+        throw Realm.Error(
+            .invalidInput, "The encryption key has \(data.count) bytes; \(byteCount) are needed.", fileURL: url)
     }
 }

@@ -60,7 +60,7 @@ extension SharedStore {
         _ url: URL, encryptionKey: Data?, _ body: (Store) throws -> Result
     ) throws -> Result {
         _ = try url.checkedStorePath(of: "A store's URL")
-        _ = try EncryptionKey.checked(encryptionKey, url)
+        try EncryptionKey.check(encryptionKey, url)
         var configuration = Realm.Configuration(fileURL: url, encryptionKey: encryptionKey, readOnly: true)
         configuration.verifyOnOpen = .directory
         // Computed once: the path may lead elsewhere by the end, and the opening must end under the name that it began
@@ -69,7 +69,7 @@ extension SharedStore {
         while true {
             switch find(name) {
             case .store(let shared):
-                try shared.checkKey(configuration.storeKey, url)
+                try shared.checkKey(of: configuration)
                 return try body(shared.store)
             case .opening(let opening): try wait(for: opening, url)
             case .own(let opening):

@@ -244,9 +244,8 @@ final class SharedStore: @unchecked Sendable {
     /// The store of a configuration, opened if this process does not have it open. Waits if another thread is opening
     /// it.
     static func of(_ configuration: Realm.Configuration) throws -> SharedStore {
-        if try EncryptionKey.checked(configuration.encryptionKey, configuration.fileURL) != nil,
-            configuration.fileURL == nil
-        {
+        try EncryptionKey.check(configuration.encryptionKey, configuration.fileURL)
+        if configuration.encryptionKey != nil, configuration.fileURL == nil {
             throw Realm.Error(
                 .unsupportedFeature, "A realm in memory has no files to encrypt. Open it without an encryptionKey.")
         }
@@ -304,21 +303,22 @@ final class SharedStore: @unchecked Sendable {
                 "The realm is open \(isReadOnly ? "read-only" : "for writing") in this process; open it in the same way.",
                 fileURL: configuration.fileURL)
         }
-        try checkKey(configuration.storeKey, configuration.fileURL)
+        try checkKey(of: configuration)
         store.retain(retention)
         // The new opener sees what other processes have written, or gets the reason why that can't be shown.
         try storing(configuration.fileURL, store.catchUp())
     }
 
     /// Throws if the store was opened with another key, or one of both has no key.
-    func checkKey(_ key: EncryptionKey?, _ url: URL?) throws {
-        let own = store.encryptionKey
-        guard key != own else { return }
+    func checkKey(of configuration: Realm.Configuration) throws {
+        guard !configuration.hasKey(store.encryptionKey) else { return }
         let text =
-            own == nil
-            ? "without an encryptionKey" : key == nil ? "with an encryptionKey" : "with another encryptionKey"
+            store.encryptionKey == nil
+            ? "without an encryptionKey"
+            : configuration.encryptionKey == nil ? "with an encryptionKey" : "with another encryptionKey"
         throw Realm.Error(
-            .alreadyOpen, "The realm is open \(text) in this process; open it in the same way.", fileURL: url)
+            .alreadyOpen, "The realm is open \(text) in this process; open it in the same way.",
+            fileURL: configuration.fileURL)
     }
 
     /// Opens a store, and wakes the threads that wait for it.

@@ -29,7 +29,8 @@ extension StoreFolder {
             crc == entry.crc,
             var checkpoint = decode(
                 footer: try read(file, at: size - length, count: length), at: size - length, cipher),
-            checkpoint.id == entry.id, checkpoint.version == entry.version
+            checkpoint.id == entry.id, checkpoint.version == entry.version,
+            UInt32(truncatingIfNeeded: checkpoint.files[checkpoint.files.count - 1].saltIdentity) == entry.salt
         else {
             throw LogError(.damage, path: path, offset: max(0, size - 64), detail: "the checkpoint's footer is damaged")
         }
@@ -61,7 +62,12 @@ extension StoreFolder {
         let salt = bytes.withUnsafeBytes {
             FileSalt(UnsafeRawBufferPointer(rebasing: $0[CheckpointHeader.byteCount...]))
         }
-        guard let salt, let cipher = bytes.withUnsafeBytes({ keyRing?.cipher(salt, header: $0) }) else {
+        let storeID = bytes.withUnsafeBytes { bytes in
+            StoreID(
+                high: UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self)),
+                low: UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 24, as: UInt64.self)))
+        }
+        guard let salt, let cipher = bytes.withUnsafeBytes({ keyRing?.cipher(salt, header: $0, of: storeID) }) else {
             throw LogError(.damage, path: file.path, offset: 0, detail: "the file's header is damaged")
         }
         return (bytes, salt, cipher)

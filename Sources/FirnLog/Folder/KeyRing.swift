@@ -10,8 +10,14 @@ import FirnStorage
 final class KeyRing: Sendable {
     private let key: EncryptionKey
     private let randomness: any Randomness
-    /// The keys that were unwrapped last, and the store to which they belong.
-    private let proven = Guarded(.innermost, (storeID: StoreID, keys: StoreKeys)?.none)
+    /// The wrapped keys that the user's key has unwrapped.
+    private let proven = Guarded(.innermost, [Proven]())
+
+    private struct Proven {
+        let storeID: StoreID
+        let wrapped: WrappedKey
+        let keys: StoreKeys
+    }
 
     init(_ key: EncryptionKey, _ randomness: any Randomness) {
         self.key = key
@@ -23,30 +29,32 @@ final class KeyRing: Sendable {
         guard let algorithm = EncryptionAlgorithm.preferred else { throw LogError(.key(.unavailable), path: path) }
         let dataKey = SecretBytes(count: 32) { randomness.fill($0) }
         let keys = StoreKeys(algorithm: algorithm, dataKey: dataKey)
-        proven.withLock { $0 = (storeID, keys) }
-        return wrap(keys)
+        let wrapped = keys.wrap(for: key, salt: randomness.bytes(WrappedKey.saltByteCount))
+        adopt(keys, wrapped, of: storeID)
+        return wrapped
+    }
+
+    /// Remembers that `wrapped` holds a store's keys.
+    func adopt(_ keys: StoreKeys, _ wrapped: WrappedKey, of storeID: StoreID) {
+        proven.withLock { $0.append(Proven(storeID: storeID, wrapped: wrapped, keys: keys)) }
     }
 
     /// The keys of the store with this manifest.
     ///
     /// - Throws: `.key(.wrong)`, or `.key(.unavailable)` if this build can't read the store.
     func keys(_ manifest: Manifest, _ wrapped: WrappedKey, path: String) throws(LogError) -> StoreKeys {
-        if let proven = proven.withLock({ $0 }), proven.storeID == manifest.storeID { return proven.keys }
+        // Another process may have changed the store's key since this one read the manifest.
+        let known = proven.withLock { $0.first { $0.storeID == manifest.storeID && $0.wrapped == wrapped } }
+        if let known { return known.keys }
         guard wrapped.algorithm.isAvailable else { throw LogError(.key(.unavailable), path: path) }
         guard let keys = StoreKeys(wrapped, key: key) else { throw LogError(.key(.wrong), path: path) }
-        proven.withLock { $0 = (manifest.storeID, keys) }
+        adopt(keys, wrapped, of: manifest.storeID)
         return keys
     }
 
-    private func wrap(_ keys: StoreKeys) -> WrappedKey {
-        keys.wrap(for: key, salt: randomness.bytes(WrappedKey.saltByteCount))
-    }
-
-    /// The cipher of a file with this salt and header.
-    func cipher(_ salt: FileSalt, header: UnsafeRawBufferPointer) -> SealingCipher {
-        guard let keys = proven.withLock({ $0?.keys }) else {
-            preconditionFailure("Firn: a file of an encrypted store is opened before its manifest")
-        }
+    /// The cipher of a file with this salt and header; nil if the file belongs to another store.
+    func cipher(_ salt: FileSalt, header: UnsafeRawBufferPointer, of storeID: StoreID) -> SealingCipher? {
+        guard let keys = proven.withLock({ $0.last { $0.storeID == storeID }?.keys }) else { return nil }
         return SealingCipher(cipher: keys.cipher(salt: salt.bytes, header: header), randomness: randomness)
     }
 
@@ -80,24 +88,25 @@ extension StoreFolder {
         header.salt.flatMap { salt in
             var bytes = ByteWriter(capacity: SegmentHeader.mostByteCount)
             header.encode(into: &bytes)
-            return keyRing?.cipher(salt, header: bytes.bytes)
+            return keyRing?.cipher(salt, header: bytes.bytes, of: header.storeID)
         }
     }
 
-    /// The cipher of an open segment's file; nil if the store is not encrypted.
-    func cipher(of file: any StorageFile) throws(LogError) -> SealingCipher? {
+    /// The cipher of the open segment that a manifest lists, whose file this is; nil if the store is not encrypted.
+    func cipher(of file: any StorageFile, _ manifest: Manifest) throws(LogError) -> SealingCipher? {
         guard keyRing != nil else { return nil }
         let found = try stored(file.read(SegmentHeader.mostByteCount, at: 0)).withUnsafeBytes(SegmentHeader.decode)
-        guard let cipher = found.flatMap({ cipher($0.header) }) else {
-            throw LogError(.damage, path: file.path, offset: 0, detail: "the segment's header is damaged")
-        }
+        guard let header = found?.header, header.storeID == manifest.storeID,
+            header.segment == manifest.openSegment.segment, header.epoch == manifest.openSegment.epoch,
+            let cipher = cipher(header)
+        else { throw LogError(.damage, path: file.path, offset: 0, detail: "the segment's header is damaged") }
         return cipher
     }
 
     /// The cipher of a checkpoint file; nil if the store is not encrypted.
     func cipher(_ header: CheckpointHeader) -> SealingCipher? {
         header.salt.flatMap { salt in
-            header.encode().withUnsafeBytes { keyRing?.cipher(salt, header: $0) }
+            header.encode().withUnsafeBytes { keyRing?.cipher(salt, header: $0, of: header.storeID) }
         }
     }
 }

@@ -49,6 +49,8 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
         case notEncrypted
         /// This build has no cryptography, or not the store's algorithm.
         case unavailable
+        /// The store's key was changed, but the old key still opens the manifest's block before the current one.
+        case oldRemains
     }
 
     package var code: Code
@@ -209,6 +211,9 @@ extension LogError.KeyProblem {
         case .notEncrypted:
             "is not encrypted, but a key was given. Nothing was changed; open it without `encryptionKey`, and make an "
                 + "encrypted copy with `writeCopy` or `firn encrypt`."
+        case .oldRemains:
+            "has the new key, and only that opens it. But its manifest still holds the generation before, which the old key "
+                + "opens. Change the key once more, to any other, to remove that."
         case .unavailable:
             "is to be encrypted, or is, and this build of Firn has no cryptography for it. Add the trait to the package's line in "
                 + "Package.swift: `traits: [\"Encryption\"]`."

@@ -26,13 +26,13 @@ import FirnCrypto
 ///        │ checkpoint byte count │ its CRC   │ earlier m │
 ///     96 ├───────────────────────┼───────────┴───────────┤
 ///        │ created, ns since 1970│ retention             │
-///    112 ├───────────────────────┴───────────────────────┤
-///        │ reserved (zero)                               │
+///    112 ├───────────┬───────────┴───────────────────────┤
+///        │ salt      │ reserved (zero)                   │
 ///    128 ├───────────────────────────────────────────────┤
 ///        │ n entries of 48 bytes, oldest segment first   │
 ///        ├───────────────────────────────────────────────┤
 ///        │ m earlier checkpoints of 32 bytes, oldest     │
-///        │ first: as bytes 64 ..< 92, and 4 zeros        │
+///        │ first: as bytes 64 ..< 92, and its salt       │
 ///        ├───────────────────────────────────────────────┤
 ///        │ if encrypted, 128 bytes: see below            │
 ///        ├───────────────────────────────────────────────┤
@@ -67,7 +67,7 @@ import FirnCrypto
 /// **encryption** is there if the required feature of that name is set. The user's key and the salt give the key that
 /// unwraps the data key (`StoreKeys`). Unwrapping fails with any other key, because a key wrap checks itself. The tag
 /// is HMAC-SHA256 with a key that comes from the data key. So nobody without the key can list other segments or
-/// checkpoints. **end tag** is 0 unless a segment of an encrypted store is sealed. Then it is the first 8 bytes of the
+/// checkpoints. **salt** is the first 4 bytes of the salt of an encrypted checkpoint's last file; otherwise 0. **end tag** is 0 unless a segment of an encrypted store is sealed. Then it is the first 8 bytes of the
 /// tag of the segment's last frame.
 ///
 /// **retention** is the history retention that an opener has asked for most recently (`RetentionWord`); 0 if none has
@@ -138,6 +138,8 @@ struct Manifest: Equatable {
         var version: UInt64
         var byteCount: UInt64
         var crc: UInt32
+        /// The first 4 bytes of the salt of its last file; 0 in a store without encryption.
+        var salt: UInt32 = 0
 
         /// Whether the checkpoint's numbers are within the limits of `LogLimits`.
         var isPossible: Bool {
@@ -203,6 +205,7 @@ struct Manifest: Equatable {
         writer.append(UInt32(earlier.count))
         writer.append(created)
         writer.append(retention.raw)
+        writer.append(checkpoint?.salt ?? 0)
         writer.appendZeros(Self.headerByteCount - writer.count)
         for entry in segments {
             writer.append(entry.segment)
@@ -219,7 +222,7 @@ struct Manifest: Equatable {
             writer.append(entry.version)
             writer.append(entry.byteCount)
             writer.append(entry.crc)
-            writer.append(UInt32(0))
+            writer.append(entry.salt)
         }
         if let encryption {
             writer.append(UInt32(encryption.algorithm.rawValue))
@@ -299,9 +302,12 @@ struct Manifest: Equatable {
         var manifest = Manifest(
             storeID: StoreID(high: get(24), low: get(32)), generation: get(16), epoch: get(40), created: get(96),
             checkpoint: checkpointID == 0
-                ? nil : Checkpoint(id: checkpointID, version: get(72), byteCount: get(80), crc: get(88)),
+                ? nil
+                : Checkpoint(id: checkpointID, version: get(72), byteCount: get(80), crc: get(88), salt: get(112)),
             retention: RetentionWord(raw: get(104)), segments: [])
-        guard manifest.checkpoint?.isPossible ?? true else {
+        guard manifest.checkpoint?.isPossible ?? true,
+            manifest.checkpoint?.salt ?? 0 == 0 || features.contains(.encryption)
+        else {
             throw damage("its checkpoint makes no sense", at: 64)
         }
         for index in 0..<count {
@@ -326,9 +332,11 @@ struct Manifest: Equatable {
         }
         for index in 0..<earlierCount {
             let at = headerByteCount + count * entryByteCount + index * checkpointByteCount
-            let entry = Checkpoint(id: get(at), version: get(at + 8), byteCount: get(at + 16), crc: get(at + 24))
+            let entry = Checkpoint(
+                id: get(at), version: get(at + 8), byteCount: get(at + 16), crc: get(at + 24), salt: get(at + 28))
             let next = manifest.earlier.last
-            guard let live = manifest.checkpoint, entry.isPossible, entry.id > next?.id ?? 0, entry.id < live.id,
+            guard let live = manifest.checkpoint, entry.isPossible, entry.salt == 0 || features.contains(.encryption),
+                entry.id > next?.id ?? 0, entry.id < live.id,
                 entry.version >= next?.version ?? 0, entry.version <= live.version
             else {
                 throw damage("entry \(index) of its earlier checkpoints makes no sense", at: at)

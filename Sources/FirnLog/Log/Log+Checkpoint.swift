@@ -230,7 +230,9 @@ extension Manifest.Checkpoint {
         guard let end = checkpoint.end else {
             preconditionFailure("Firn: a checkpoint is listed before its file is finished")
         }
-        self.init(id: checkpoint.id, version: checkpoint.version, byteCount: end.byteCount, crc: end.crc)
+        self.init(
+            id: checkpoint.id, version: checkpoint.version, byteCount: end.byteCount, crc: end.crc,
+            salt: UInt32(truncatingIfNeeded: checkpoint.files[checkpoint.files.count - 1].saltIdentity))
     }
 }
 

@@ -27,6 +27,9 @@ extension Log {
         var location = StoreLocation(path: path, storage: storage)
         location.fileMode = fileMode
         location.keyRing = (encryptionKey ?? LogOptions.testKey).map { KeyRing($0, randomness) }
+        if location.keyRing != nil, EncryptionAlgorithm.preferred == nil {
+            throw LogError(.key(.unavailable), path: path)
+        }
         let (folder, locks) = try claimFolder(location, replacesRemains: replacesRemains)
         defer { locks.releaseAll() }
         do {

@@ -207,12 +207,13 @@ extension Log {
             file = try stored(folder.open(segment, .readWrite))
         }
         let byteCount = try stored(file.size())
+        let cipher = try folder.cipher(of: file, tail.manifest)
         try writer.group.lead { old throws(LogError) in
             if old !== file { old.close() }
             return file
         }
         writer.noteReserve(isThere: writer.reserve.ensure(for: tail.storeByteCount))
-        tail.startWriting(file, cipher: try folder.cipher(of: file), byteCount: byteCount)
+        tail.startWriting(file, cipher: cipher, byteCount: byteCount)
         // Set before anything is changed, because this process may die after a manifest change that the page does not
         // show. Then the next holder must not take the manifest that it knows for the one in force.
         page.writerProcess = UInt64(currentProcessID())

@@ -1,4 +1,5 @@
 import FirnBytes
+import FirnCrypto
 import FirnStorage
 import Synchronization
 
@@ -39,6 +40,10 @@ extension Log {
         waitMilliseconds: Int
     ) throws(LogError) -> Log {
         let present = try location.open()
+        // A store that can't be encrypted is not made at all.
+        if options.encryptionKey != nil, EncryptionAlgorithm.preferred == nil, try present?.find() != .store {
+            throw LogError(.key(.unavailable), path: location.path)
+        }
         let folder: StoreFolder
         if let present { folder = present } else { folder = try makeFolder(location) }
         var found = try folder.find()
@@ -179,7 +184,7 @@ extension Log {
             names: try HeldNames(folder: folder, locks: locks, clock: clock))
         let tail = LogTail(
             folder: folder, options: options, clock: clock, group: group, page: page, file: file,
-            cipher: try folder.cipher(of: file), manifest: recovery.manifest, end: recovery.scan.end,
+            cipher: try folder.cipher(of: file, recovery.manifest), manifest: recovery.manifest, end: recovery.scan.end,
             filled: max(size, recovery.scan.end),
             chain: recovery.scan.chain, lastTime: recovery.scan.lastTime, schema: recovery.scan.schema ?? [],
             isReserveGone: false)

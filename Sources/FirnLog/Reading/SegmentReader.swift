@@ -31,6 +31,8 @@ final class SegmentReader {
     /// The decrypted payload of the frame that `item` returned last, and the offset of that frame.
     private var openedPayload = ByteWriter(capacity: 16)
     private var openedOffset = -1
+    private var openedAfter = FrameChain(crc: 0)
+    private var openedTag = FrameTag()
     /// The range of zeros that was found last, in steps of 64 bytes. A search that starts within it need not read it
     /// again.
     private var zeros = 0..<0
@@ -98,6 +100,7 @@ final class SegmentReader {
         byteCount = try stored(file.size())
         windowCount = 0
         zeros = 0..<0
+        openedOffset = -1
     }
 
     /// Up to `count` bytes from `offset`, as many as the segment has. There are none behind its end. That end may be
@@ -159,12 +162,18 @@ final class SegmentReader {
     private func open(
         _ header: FrameHeader, stored: UnsafeRawBufferPointer, cipher: SealingCipher, after chain: FrameChain
     ) -> Bool {
+        // Who reads a commit looks at its first frame twice.
+        if openedOffset == Int(header.offset), openedAfter == chain, openedTag == FrameSealing.tag(of: stored) {
+            return true
+        }
         openedPayload.removeAll()
         var isAuthentic = false
         openedPayload.append(count: stored.count - header.flags.sealByteCount) { target in
             isAuthentic = FrameSealing.open(header, stored, cipher: cipher, after: chain, into: target)
         }
         openedOffset = isAuthentic ? Int(header.offset) : -1
+        openedAfter = chain
+        openedTag = FrameSealing.tag(of: stored)
         return isAuthentic
     }
 

@@ -48,7 +48,7 @@
 
         private static func add(_ store: Store, _ id: Int64) throws {
             let transaction = try store.beginWrite()
-            if transaction.schema.tables.isEmpty {
+            if transaction.base.snapshot.schema.tables.isEmpty {
                 try transaction.makeTable("T", [ColumnSchema(name: "id", type: .int)])
             }
             var row = transaction.beginRow(TableID(0))

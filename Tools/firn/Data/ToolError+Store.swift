@@ -9,6 +9,7 @@ extension ToolError {
             case .log(let inner):
                 switch inner.code {
                 case .damage: .damage
+                case .key: .usage
                 // The tool has opened the store before, so a file is missing that the store lists.
                 case .storage(let inner) where inner.code == .notFound: .damage
                 default: .input

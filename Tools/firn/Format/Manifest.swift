@@ -9,10 +9,10 @@ import FirnCrypto
 ///  40 epoch u32 · 44 segments n u32 · 48 required features u32 · 52 optional features u32
 ///  56 zero u32 · 60 CRC of 0 ..< 60
 ///  64 checkpoint: id u64 · 72 version u64 · 80 length u64 · 88 CRC u32 · 92 earlier m u32
-///  96 created i64 · 104 retention u64 · 112 zero, 16 bytes
+///  96 created i64 · 104 retention u64 · 112 checkpoint's salt u32, 0 without encryption · 116 zero, 12 bytes
 /// 128 n × 48: segment u32 · epoch u32 · state u32 · chain end u32
 ///             · first version u64 · last version u64 · length u64 · end tag u64, 0 without encryption
-///     m × 32, earlier checkpoints: id u64 · version u64 · length u64 · CRC u32 · zero u32
+///     m × 32, earlier checkpoints: id u64 · version u64 · length u64 · CRC u32 · salt u32, 0 without encryption
 ///     if encrypted, 128: algorithm u32 · zero u32 · salt 32 · wrapped key 40 · zero 16 · tag 32
 ///     zeros · CRC of all before it, the last 4 bytes of the block, whose length is a multiple of 64
 /// ```
@@ -67,6 +67,8 @@ struct Manifest: Equatable {
         var byteCount: UInt64
         /// The checksum of its footer.
         var crc: UInt32
+        /// The first 4 bytes of the salt of its last file; 0 without encryption.
+        var salt: UInt32 = 0
     }
 
     var generation: UInt64
@@ -146,7 +148,7 @@ struct Manifest: Equatable {
         let checkpoints = headerByteCount + count * entryByteCount
         let entriesEnd = checkpoints + earlierCount * checkpointByteCount
         let end = entriesEnd + (isEncrypted ? encryptionByteCount : 0)
-        guard fields.u32(56) == 0, isZero(bytes, 112..<128), isZero(bytes, end..<byteCount - 4)
+        guard fields.u32(56) == 0, isZero(bytes, (isEncrypted ? 116 : 112)..<128), isZero(bytes, end..<byteCount - 4)
         else { throw Damage("bytes that must be zero are not", at: 56) }
         var block = Manifest(
             generation: try fields.number(16, "its generation"), storeHigh: fields.u64(24),
@@ -154,7 +156,8 @@ struct Manifest: Equatable {
             optionalFeatures: fields.u32(52), created: fields.i64(96), segments: [])
         if fields.u64(64) != 0 {
             block.checkpoint = try checkpoint(fields, at: 64, what: "its checkpoint")
-        } else if !isZero(bytes, 64..<92) {
+            block.checkpoint?.salt = fields.u32(112)
+        } else if !isZero(bytes, 64..<92) || !isZero(bytes, 112..<116) {
             throw Damage("it has no checkpoint, but fields of one", at: 64)
         }
         for index in 0..<count {
@@ -163,8 +166,9 @@ struct Manifest: Equatable {
         }
         for index in 0..<earlierCount {
             let at = checkpoints + index * checkpointByteCount
-            let entry = try checkpoint(fields, at: at, what: "entry \(index) of its earlier checkpoints")
-            guard fields.u32(at + 28) == 0, let live = block.checkpoint, entry.id < live.id,
+            var entry = try checkpoint(fields, at: at, what: "entry \(index) of its earlier checkpoints")
+            entry.salt = fields.u32(at + 28)
+            guard entry.salt == 0 || isEncrypted, let live = block.checkpoint, entry.id < live.id,
                 entry.version <= live.version, entry.id > block.earlier.last?.id ?? 0,
                 entry.version >= block.earlier.last?.version ?? 0
             else { throw Damage("entry \(index) of its earlier checkpoints makes no sense", at: at) }
@@ -259,7 +263,9 @@ struct Manifest: Equatable {
         writer.append(checkpoint?.crc ?? 0)
         writer.append(UInt32(earlier.count))
         writer.append(created)
-        writer.appendZeros(24)
+        writer.appendZeros(8)
+        writer.append(checkpoint?.salt ?? 0)
+        writer.appendZeros(12)
         for segment in segments {
             writer.append(segment.number)
             writer.append(segment.epoch)
@@ -275,7 +281,7 @@ struct Manifest: Equatable {
             writer.append(entry.version)
             writer.append(entry.byteCount)
             writer.append(entry.crc)
-            writer.append(UInt32(0))
+            writer.append(entry.salt)
         }
         if let sealing {
             writer.append(UInt32(sealing.wrapped.algorithm.rawValue))

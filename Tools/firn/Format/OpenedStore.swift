@@ -150,6 +150,9 @@ struct OpenedStore {
             return try salvage(files, findings, previous: previousBlock(bytes))
         }
         var files = files
+        guard current.block.encryption != nil || StoreKeySource.current.fileKey == nil else {
+            throw ToolError(.usage, "\(files.path) is not encrypted, but a key was given. Leave out --key-file.")
+        }
         if let encryption = current.block.encryption {
             files.keys = try files.keys(encryption)
             if let keys = files.keys, !encryption.isAuthentic(keys) {

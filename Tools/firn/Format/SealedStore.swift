@@ -12,9 +12,11 @@ struct SealedStore {
     /// Looks at the store at `path`. Nil if it is not encrypted, or there is a key.
     static func at(_ path: String, storage: any Storage) throws(ToolError) -> SealedStore? {
         let source = StoreKeySource.current
-        guard try source.given(storage) == nil, source.ask == nil else { return nil }
+        guard try source.given() == nil else { return nil }
         let files = StoreFiles(named: path, storage: storage)
         try files.checkIsStore()
+        // At the terminal, an empty answer says that there is no key.
+        if let ask = source.ask, try files.isEncrypted(), try !ask().isEmpty { return nil }
         // A missing or damaged manifest is reported by those who need more of it.
         guard let bytes = try? files.contents(of: files.manifest, limit: 2 * Manifest.byteCountMax),
             let block = try? bytes.withUnsafeBytes({ try Manifest.read($0).block }),

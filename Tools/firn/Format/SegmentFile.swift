@@ -107,9 +107,22 @@ final class SegmentFile {
 
     /// Like `item`, but for offsets behind a break. Once the search budget is used up, every frame counts as bad.
     func itemBehind(at position: Int, of header: SegmentHeader) throws(StorageError) -> Item {
+        // The frame before an encrypted frame is not known here, so each frame is tried with many tags.
+        let triesTags = cipher != nil && position != start && position != opened.end
         let item = try item(at: position, of: header, checksPayload: searchBudget > 0)
-        if case .bad(_, let frame?) = item { searchBudget -= min(frame.frameByteCount, max(searchBudget, 0)) }
+        switch item {
+        case .bad(_, let frame?): spend(frame.frameByteCount * (triesTags ? Self.tagCount : 1))
+        case .frame(let frame) where triesTags: spend(frame.frameByteCount * Self.tagCount)
+        default: break
+        }
         return item
+    }
+
+    /// The most tags that a frame is tried with.
+    private static let tagCount = FormatNumbers.alignment + 1
+
+    private func spend(_ byteCount: Int) {
+        searchBudget -= min(byteCount, max(searchBudget, 0))
     }
 
     /// The frame at `offset`, a multiple of 64.
@@ -160,10 +173,9 @@ final class SegmentFile {
         } else if offset == opened.end {
             tags = [opened.tag]
         } else {
-            let before = [UInt8](
-                try bytes(at: max(start, offset - FormatNumbers.alignment - SealSize.tag), count: offset))
-            let last = min(before.count, FormatNumbers.alignment + SealSize.tag)
-            for end in stride(from: last, through: SealSize.tag, by: -1) {
+            let from = max(start, offset - FormatNumbers.alignment - SealSize.tag)
+            let before = [UInt8](try bytes(at: from, count: offset - from))
+            for end in stride(from: before.count, through: SealSize.tag, by: -1) {
                 tags.append(Array(before[(end - SealSize.tag)..<end]))
             }
         }

@@ -72,6 +72,7 @@ struct StoreMaker {
                 if let last = copied.last, sealing != nil {
                     manifest.checkpoint?.byteCount = UInt64(last.byteCount)
                     manifest.checkpoint?.crc = last.footerCRC
+                    manifest.checkpoint?.salt = UInt32(truncatingIfNeeded: last.salt)
                 }
                 try storage.syncFolder(files.checkpoints)
             }

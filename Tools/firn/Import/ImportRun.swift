@@ -79,7 +79,8 @@ struct ImportRun {
         do {
             var options = LogOptions(folder: files.path)
             // A new store is encrypted if the user gives a key.
-            options.encryptionKey = try files.encryptionKey() ?? StoreKeySource.current.given(storage)
+            let isThere = try stored(storage.status(files.manifest)) != nil
+            options.encryptionKey = try isThere ? files.encryptionKey() : StoreKeySource.current.given()
             let store = try Store(StoreOptions(log: options), storage: storage, clock: clock)
             let result: Result
             do {

@@ -62,7 +62,15 @@ enum Terminal {
         arguments.append(nil)
         defer { for argument in arguments { free(argument) } }
         // Without a pager, the result goes to the terminal as it is.
-        guard posix_spawn(&process, "/bin/sh", &actions, nil, &arguments, environ) == 0 else { return }
+        // The pager, and what a person starts from it, have no use for the key of an encrypted store.
+        var variables: [UnsafeMutablePointer<CChar>?] = []
+        var next = environ
+        while let variable = next.pointee {
+            if strncmp(variable, "FIRN_KEY=", 9) != 0 { variables.append(variable) }
+            next += 1
+        }
+        variables.append(nil)
+        guard posix_spawn(&process, "/bin/sh", &actions, nil, &arguments, &variables) == 0 else { return }
         dup2(ends[1], 1)
         pager = process
     }
@@ -116,14 +124,16 @@ enum Terminal {
     }
 
     /// Reads the next bytes of the process's input, and returns their number; 0 at the end of the input.
-    static func read(into target: UnsafeMutableRawBufferPointer) throws(ToolError) -> Int {
+    static func read(
+        into target: UnsafeMutableRawBufferPointer, from descriptor: Int32 = 0
+    ) throws(ToolError) -> Int {
         while true {
             #if canImport(Darwin)
-                let count = Darwin.read(0, target.baseAddress, target.count)
+                let count = Darwin.read(descriptor, target.baseAddress, target.count)
             #elseif canImport(Musl)
-                let count = Musl.read(0, target.baseAddress, target.count)
+                let count = Musl.read(descriptor, target.baseAddress, target.count)
             #else
-                let count = Glibc.read(0, target.baseAddress, target.count)
+                let count = Glibc.read(descriptor, target.baseAddress, target.count)
             #endif
             if count >= 0 { return count }
             try Interrupts.check()
@@ -152,31 +162,32 @@ enum Terminal {
         raw.c_iflag &= ~tcflag_t(BRKINT | ICRNL | INPCK | ISTRIP | IXON)
         raw.c_lflag &= ~tcflag_t(ECHO | ICANON | IEXTEN | ISIG)
         // A signal that ends the process must not leave the terminal like this.
-        let ending = [SIGTERM, SIGHUP]
-        for number in ending {
-            signal(number) { number in
+        let ending = [SIGTERM, SIGHUP].map { number in
+            let before = signal(number) { number in
                 tcsetattr(0, TCSANOW, &Terminal.settings)
                 signal(number, SIG_DFL)
                 raise(number)
             }
+            return (number, before)
         }
+        defer { for (number, before) in ending { signal(number, before) } }
         guard tcsetattr(0, TCSADRAIN, &raw) == 0 else { return try body() }
-        defer {
-            tcsetattr(0, TCSADRAIN, &settings)
-            for number in ending { signal(number, SIG_DFL) }
-        }
+        defer { tcsetattr(0, TCSADRAIN, &settings) }
         return try body()
     }
 
     /// Asks the user at the terminal for a key, once for the whole command, and shows nothing of the answer. Nil if
     /// there is no terminal.
-    static var keyQuestion: (@Sendable () -> String?)? {
+    static var keyQuestion: (@Sendable () throws(ToolError) -> String)? {
         guard isatty(0) == 1, errorIsTerminal else { return nil }
-        return {
-            answer.withLock { answer in
-                if answer == nil { answer = try? askWithoutEcho("key (128 hexadecimal digits): ") }
-                return answer
+        return { () throws(ToolError) -> String in
+            if let known = answer.withLock({ $0 }) { return known }
+            let text: String
+            do { text = try askWithoutEcho("key (128 hexadecimal digits): ") } catch {
+                throw error as? ToolError ?? ToolError(.input, "the key can't be read: \(error)")
             }
+            answer.withLock { $0 = text }
+            return text
         }
     }
 
@@ -203,6 +214,25 @@ enum Terminal {
             }
             return String(decoding: text, as: UTF8.self)
         }
+    }
+
+    /// The first bytes of a file, which may be a pipe.
+    static func contents(of path: String, most count: Int) throws(ToolError) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw ToolError(.input, "\(path) can't be opened (errno \(errno))") }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: count)
+        var found = 0
+        while found < count {
+            let got = try bytes.withUnsafeMutableBufferPointer { (bytes) throws(ToolError) in
+                try read(
+                    into: UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: bytes[found...])),
+                    from: descriptor)
+            }
+            if got == 0 { break }
+            found += got
+        }
+        return Array(bytes[..<found])
     }
 
     /// Sets a variable of this process's environment, which the processes that it starts inherit.

@@ -33,7 +33,7 @@ struct RecoverRun {
         let sources = try RecoverSources(store)
         let rows = MergedRows(sources, schema: try schema(sources), byteMax: byteMax)
         // What is saved of an encrypted store has the same key.
-        let key = store.files.keys == nil ? nil : try StoreKeySource.current.key(of: path, storage)
+        let key = store.files.keys == nil ? nil : try StoreKeySource.current.key(of: path)
         let written = try RowWriter.write(
             rows, to: new, encryptionKey: key, storage: storage, clock: clock, output)
         return RecoverReport(written, from: sources, schema: rows.schema)

@@ -26,7 +26,9 @@ extension Realm.Error {
     private static func code(_ error: LogError) -> Code {
         switch error.code {
         case .notAStore, .damage: return .invalidDatabase
-        case .key(let problem): return problem == .unavailable ? .unsupportedFeature : .invalidDatabase
+        case .key(.unavailable): return .unsupportedFeature
+        case .key(.oldRemains): return .writeFailed
+        case .key: return .invalidDatabase
         case .foreignFolder: return .invalidDatabase
         case .newerFormat: return .unsupportedFileFormatVersion
         case .locked, .tooManyProcesses: return .alreadyOpen

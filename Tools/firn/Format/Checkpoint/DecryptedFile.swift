@@ -43,6 +43,13 @@ final class DecryptedFile: StorageFile, @unchecked Sendable {
         let count = (blocks + stride - 1) / stride
         textByteCount = blocks - count * SealedParts.addedByteCount
         let footer = try file.read(byteCount, at: size - byteCount)
+        let isIntact = footer.withUnsafeBytes { bytes in
+            bytes.count == byteCount && Fields(bytes).u32(byteCount - 4) == Fields(bytes).crc(to: byteCount - 4)
+                && UnsafeRawBufferPointer(
+                    rebasing: bytes[byteCount - SealedParts.footerAddedByteCount + SealSize.total..<byteCount - 8]
+                ).isAllZero
+        }
+        guard isIntact else { return nil }
         let sealed = footer.dropLast(SealedParts.footerAddedByteCount - SealSize.total)
         let text = Array(sealed).withUnsafeBytes {
             SealedParts.open(
@@ -81,9 +88,14 @@ final class DecryptedFile: StorageFile, @unchecked Sendable {
         let count = min(SealedParts.blockByteCount, textByteCount - start)
         let offset =
             SealedParts.headerByteCount + number * (SealedParts.blockByteCount + SealedParts.addedByteCount)
-        let sealed = try file.read(count + SealSize.total, at: offset)
-        let text = sealed.withUnsafeBytes {
-            SealedParts.open($0, cipher, authenticating: SealedParts.data(number, count))
+        let sealed = try file.read(count + SealedParts.addedByteCount, at: offset)
+        let text = sealed.withUnsafeBytes { bytes -> [UInt8]? in
+            guard bytes.count == count + SealedParts.addedByteCount,
+                UnsafeRawBufferPointer(rebasing: bytes[(count + SealSize.total)...]).isAllZero
+            else { return nil }
+            return SealedParts.open(
+                UnsafeRawBufferPointer(rebasing: bytes[..<(count + SealSize.total)]), cipher,
+                authenticating: SealedParts.data(number, count))
         }
         return text ?? [UInt8](repeating: 0, count: count)
     }

@@ -51,6 +51,7 @@ extension OpenedStore {
                     text: "the footer's checksum is not the one that the manifest names")
             }
             guard footer.files[footer.files.count - 1].id == entry.id, footer.version == entry.version,
+                UInt32(truncatingIfNeeded: footer.files[footer.files.count - 1].salt) == entry.salt,
                 footer.files[footer.files.count - 1].byteCount == start
             else {
                 throw Finding(
@@ -223,7 +224,8 @@ extension OpenedStore {
             else { continue }
             let entry = Manifest.Checkpoint(
                 id: id, version: footer.version, byteCount: UInt64(fileByteCount),
-                crc: crc.withUnsafeBytes { Fields($0).u32(0) })
+                crc: crc.withUnsafeBytes { Fields($0).u32(0) },
+                salt: UInt32(truncatingIfNeeded: footer.files[footer.files.count - 1].salt))
             found.append((header, entry))
         }
         return found
