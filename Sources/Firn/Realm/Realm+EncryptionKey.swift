@@ -24,7 +24,7 @@ extension Realm {
     ///   - `.alreadyOpen`: this or another process has the store open, or holds a version of it.
     ///   - `.invalidDatabase`: the store has another key, or is not encrypted, or is damaged.
     ///   - `.invalidInput`: one of the keys does not have 64 bytes, or the configuration names no file.
-    ///   - `.writeFailed`: the store has the new key, but the old key still opens the generation of its manifest before.
+    ///   - `.writeFailed`: the store has the new key, but the old key still opens a copy of its manifest.
     ///   - `.unsupportedFeature`: this build has no cryptography.
     ///   - `.outOfDiskSpace`, `.fileNotFound` and other codes: the file system refuses.
     public static func changeEncryptionKey(

@@ -9,6 +9,8 @@ import FirnStorage
 /// is recovered, cut or written with a wrong key.
 final class KeyRing: Sendable {
     private let key: EncryptionKey
+    /// The algorithm of a new store.
+    private let algorithm: EncryptionAlgorithm?
     private let randomness: any Randomness
     /// The wrapped keys that the user's key has unwrapped.
     private let proven = Guarded(.innermost, [Proven]())
@@ -19,14 +21,17 @@ final class KeyRing: Sendable {
         let keys: StoreKeys
     }
 
-    init(_ key: EncryptionKey, _ randomness: any Randomness) {
+    init(
+        _ key: EncryptionKey, _ algorithm: EncryptionAlgorithm? = .preferred, randomness: any Randomness
+    ) {
         self.key = key
+        self.algorithm = algorithm
         self.randomness = randomness
     }
 
     /// Makes the keys of a new store, and returns what its manifest says of them.
     func make(for storeID: StoreID, path: String) throws(LogError) -> WrappedKey {
-        guard let algorithm = EncryptionAlgorithm.preferred else { throw LogError(.key(.unavailable), path: path) }
+        guard let algorithm else { throw LogError(.key(.unavailable), path: path) }
         let dataKey = SecretBytes(count: 32) { randomness.fill($0) }
         let keys = StoreKeys(algorithm: algorithm, dataKey: dataKey)
         let wrapped = keys.wrap(for: key, salt: randomness.bytes(WrappedKey.saltByteCount))

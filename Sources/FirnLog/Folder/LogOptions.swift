@@ -58,6 +58,9 @@ package struct LogOptions: Sendable {
     package var fileMode = FileMode.ownerOnly
     /// The user's key of an encrypted store. A store that is made with a key is encrypted.
     package var encryptionKey = LogOptions.testKey
+    /// How a store that is made with a key is encrypted; nil if this build can't encrypt. Stores that exist keep their
+    /// algorithm.
+    package var encryptionAlgorithm = EncryptionAlgorithm.preferred
     /// The length at which a segment is sealed, a multiple of 64 and at least 4 KiB.
     package var segmentByteCount = LogLimits.segmentByteCount
     /// The most bytes that a part holds before compression; a longer part is refused.

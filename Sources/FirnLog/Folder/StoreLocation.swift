@@ -21,7 +21,7 @@ struct StoreLocation: Sendable {
         self.init(path: options.folder, storage: storage)
         fileMode = options.fileMode
         reserveByteCount = options.reserveByteCount
-        keyRing = options.encryptionKey.map { KeyRing($0, randomness) }
+        keyRing = options.encryptionKey.map { KeyRing($0, options.encryptionAlgorithm, randomness: randomness) }
     }
 
     /// The path of the folder that holds the store's folder.

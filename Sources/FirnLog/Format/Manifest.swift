@@ -67,8 +67,9 @@ import FirnCrypto
 /// **encryption** is there if the required feature of that name is set. The user's key and the salt give the key that
 /// unwraps the data key (`StoreKeys`). Unwrapping fails with any other key, because a key wrap checks itself. The tag
 /// is HMAC-SHA256 with a key that comes from the data key. So nobody without the key can list other segments or
-/// checkpoints. **salt** is the first 4 bytes of the salt of an encrypted checkpoint's last file; otherwise 0. **end tag** is 0 unless a segment of an encrypted store is sealed. Then it is the first 8 bytes of the
-/// tag of the segment's last frame.
+/// checkpoints. **salt** is the first 4 bytes of the salt of an encrypted checkpoint's last file; otherwise 0. **end
+/// tag** is 0 unless a segment of an encrypted store is sealed. Then it is the first 8 bytes of the tag of the
+/// segment's last frame.
 ///
 /// **retention** is the history retention that an opener has asked for most recently (`RetentionWord`); 0 if none has
 /// asked for any.

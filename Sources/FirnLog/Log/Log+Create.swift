@@ -26,7 +26,7 @@ extension Log {
     ) throws(LogError) {
         var location = StoreLocation(path: path, storage: storage)
         location.fileMode = fileMode
-        location.keyRing = (encryptionKey ?? LogOptions.testKey).map { KeyRing($0, randomness) }
+        location.keyRing = (encryptionKey ?? LogOptions.testKey).map { KeyRing($0, randomness: randomness) }
         if location.keyRing != nil, EncryptionAlgorithm.preferred == nil {
             throw LogError(.key(.unavailable), path: path)
         }

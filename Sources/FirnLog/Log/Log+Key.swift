@@ -15,7 +15,7 @@ extension Log {
         randomness: any Randomness
     ) throws(LogError) {
         var location = StoreLocation(path: path, storage: storage)
-        location.keyRing = KeyRing(old, randomness)
+        location.keyRing = KeyRing(old, randomness: randomness)
         guard var folder = try location.open(), try folder.find() == .store else {
             throw LogError(.notAStore, path: path, detail: "there is no store whose key could be changed")
         }
@@ -24,12 +24,12 @@ extension Log {
         if try folder.isLink(folder.lock) {
             throw LogError(.notAStore, path: folder.path(of: folder.lock), detail: "it is a symbolic link")
         }
-        // A wrong key is told at once, and not after waiting for other openers.
+        // So a wrong key is reported at once, and not after waiting for other openers.
         _ = try folder.readManifest()
         let locks = try folder.takeAllLocks()
         defer { locks.releaseAll() }
         // Another process may have changed the key meanwhile, so the key is proved again.
-        let ring = KeyRing(old, randomness)
+        let ring = KeyRing(old, randomness: randomness)
         folder.keyRing = ring
         let first = try folder.readManifest()
         guard let keys = try folder.keys(first) else { throw LogError(.key(.notEncrypted), path: path) }

@@ -18,11 +18,14 @@
             [UInt8](repeating: byte, count: EncryptionKey.byteCount).withUnsafeBytes { EncryptionKey($0)! }
         }
 
-        private static func options(_ key: EncryptionKey?) -> StoreOptions {
+        private static func options(
+            _ key: EncryptionKey?, _ algorithm: EncryptionAlgorithm? = .preferred
+        ) -> StoreOptions {
             var log = LogOptions(folder: BaseStore.folder, verify: .everything)
             log.usesThreads = false
             log.reserveByteCount = 0
             log.encryptionKey = key
+            log.encryptionAlgorithm = algorithm
             var options = StoreOptions(log: log)
             options.compaction.isAutomatic = false
             return options
@@ -47,8 +50,12 @@
         }
 
         /// Makes a store with rows in a checkpoint, in a sealed segment and in the open one, and closes it.
-        private static func fill(_ storage: any Storage, _ key: EncryptionKey? = key(1)) throws {
-            let store = try open(storage, key)
+        private static func fill(
+            _ storage: any Storage, _ key: EncryptionKey? = key(1), _ algorithm: EncryptionAlgorithm? = .preferred,
+            randomness: any Randomness = SystemRandomness.shared
+        ) throws {
+            let store = try Store(
+                options(key, algorithm), storage: storage, clock: ManualClock(), randomness: randomness)
             let transaction = try store.beginWrite()
             try transaction.makeTable(
                 "HiddenClass",
@@ -77,9 +84,10 @@
 
         private static let allTexts = (0..<rowCount).map(text)
 
-        @Test func whatWasWrittenIsReadAgain() throws {
+        @Test(arguments: EncryptionAlgorithm.allCases)
+        func whatWasWrittenIsReadAgain(algorithm: EncryptionAlgorithm) throws {
             let storage = MemoryStorage()
-            try Self.fill(storage)
+            try Self.fill(storage, Self.key(1), algorithm)
             for _ in 1...2 {
                 let store = try Self.open(storage)
                 #expect(try Self.texts(store) == Self.allTexts)
@@ -209,9 +217,52 @@
             }
             guard case .locked = open else { throw LogError(.closed, path: "the key of an open store was changed") }
             try store.close()
+            // Of two that change the same key, the second is told.
             #expect(
                 logCode { try Store.changeKey(BaseStore.folder, from: Self.key(3), to: Self.key(4), storage: storage) }
                     == .key(.wrong))
+        }
+
+        /// Whatever fails while the key is changed, one of the two keys opens the store, with all data. It is the new
+        /// one if the change has said so, and the old one if the disk was full at the beginning.
+        @Test(arguments: [StorageError.Code.noSpace, .io, .tooManyOpenFiles])
+        func aChangeOfTheKeyThatFailsAnywhereLocksNobodyOut(code: StorageError.Code) throws {
+            var outcomes: Set<String> = []
+            var index = 0
+            var hadFault = true
+            while hadFault {
+                let storage = SimulatedStorage(seed: UInt64(index))
+                try Self.fill(storage)
+                let process = storage.disk.newProcess()
+                let (first, number) = (process.callCount + index, Int32(code == .noSpace ? 28 : code == .io ? 5 : 24))
+                process.inject(
+                    SimulatedFault(code, number: number, residue: .some, times: 1) { $0.index == first })
+                var problem: LogError.Code?
+                do {
+                    try Store.changeKey(BaseStore.folder, from: Self.key(1), to: Self.key(2), storage: process)
+                } catch {
+                    guard case .log(let inner) = error.code else { throw error }
+                    problem = inner.code
+                }
+                hadFault = process.faultCount > 0
+                process.removeFaults()
+                for after in [storage.disk.newProcess(), storage.disk.afterPowerCut(seed: 7, .seeded).newProcess()] {
+                    let opens = [1, 2].filter { key in
+                        (try? Self.open(after, Self.key(key)).close()) != nil
+                    }
+                    #expect(opens.count == 1, "call \(index): \(opens)")
+                    if problem == nil || problem == .key(.oldRemains) { #expect(opens == [2], "call \(index)") }
+                    if problem == .diskFull { #expect(opens == [1], "call \(index)") }
+                    if let key = opens.first {
+                        let store = try Self.open(after, Self.key(key))
+                        #expect(try Self.texts(store) == Self.allTexts)
+                        try store.close()
+                    }
+                }
+                outcomes.insert(problem.map { "\($0)".prefix(20) }.map(String.init) ?? "changed")
+                index += 1
+            }
+            #expect(outcomes.count > 1 && outcomes.contains("changed"))
         }
 
         @Test func aCopyHasItsOwnKeyOrNone() throws {
@@ -264,6 +315,63 @@
                 let key = try #require(rows.firstKey(primaryKeyInt: Int64(id)))
                 #expect(rows.value(1, of: key) == .string(Self.text(id)))
             }
+        }
+
+        /// A deletion that the disk has no space for is written again, in the reserve's place. It is encrypted once.
+        @Test func aFullDiskTakesADeletion() throws {
+            let storage = SimulatedStorage(seed: 3)
+            var options = Self.options(Self.key(1))
+            options.log?.reserveByteCount = 256 << 10
+            options.log?.durability = .none  // no log space is preallocated
+            let store = try Store(options, storage: storage, clock: ManualClock())
+            let transaction = try store.beginWrite()
+            try transaction.makeTable(
+                "HiddenClass",
+                [ColumnSchema(name: "hiddenId", type: .int), ColumnSchema(name: "hiddenText", type: .string)])
+            try transaction.commit()
+            try Self.add(0..<2000, to: store)
+            storage.disk.capacity = storage.disk.usedByteCount
+            let deletion = try store.beginWrite()
+            deletion.deleteAll(Self.table)
+            try deletion.commit()
+            #expect(try storage.status(BaseStore.folder + "/reserve") == nil)
+            storage.disk.capacity = nil
+            try store.close()
+            let again = try Self.open(storage)
+            #expect(again.pin().snapshot.table(Self.table).count == 0)
+        }
+
+        /// The stores kept with the tests, one for each algorithm, open as they always did. `FIRN_WRITE_GOLDEN` makes
+        /// the test write them again.
+        @Test(arguments: EncryptionAlgorithm.allCases) func aStoreThatWasKeptOpens(algorithm: EncryptionAlgorithm)
+            throws
+        {
+            let folder =
+                String(#filePath.dropLast("Encryption/EncryptedStoreTests.swift".utf8.count))
+                + "Golden/store-encrypted-\(algorithm.rawValue)"
+            let files = [
+                "manifest", "log/0000000002.segment", "log/0000000003.segment", "checkpoint/0000000001.checkpoint",
+            ]
+            if TestEnvironment.value("FIRN_WRITE_GOLDEN") != nil {
+                let storage = MemoryStorage()
+                let seed = UInt64(algorithm.rawValue)
+                try Self.fill(storage, Self.key(1), algorithm, randomness: SeededRandomness(seed: seed))
+                for name in ["", "/log", "/checkpoint"] { try PosixStorage.shared.createFolder(folder + name) }
+                for name in files {
+                    let file = try PosixStorage.shared.open(folder + "/" + name, .create)
+                    try file.write(storage.bytes(BaseStore.folder + "/" + name), at: 0)
+                    file.close()
+                }
+            }
+            let storage = try GoldenStore.copy(of: folder, files: files)
+            var options = Self.options(Self.key(1))
+            options.log?.folder = "/g"
+            let store = try Store(options, storage: storage, clock: ManualClock())
+            #expect(try Self.texts(store) == Self.allTexts)
+            #expect(store.recovery?.outcome == .clean)
+            try store.verify()
+            try Self.add(100..<101, to: store)
+            try store.close()
         }
 
         @Test func aVersionIsNotSpilled() {

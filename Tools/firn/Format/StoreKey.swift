@@ -8,7 +8,8 @@ struct StoreKeySource: Sendable {
     var fileKey: EncryptionKey?
     /// The value of the environment variable `FIRN_KEY`: 128 hexadecimal digits.
     var environment: String?
-    /// Asks the user for the key, as 128 hexadecimal digits. The same answer is given each time. Nil without a terminal.
+    /// Asks the user for the key, as 128 hexadecimal digits. The same answer is given each time. Nil without a
+    /// terminal.
     var ask: (@Sendable () throws(ToolError) -> String)?
 
     /// The source of the command that runs.
