@@ -272,36 +272,6 @@ final class LogTail: @unchecked Sendable {
         lock.unlock()
     }
 
-    /// Repeats the durable mark in a frame of its own, and syncs it. So the last commit, too, is protected by a mark
-    /// behind it. Does nothing if the newest frame has the mark already.
-    func writeMark() throws(LogError) {
-        guard isWriter, group.durableVersion > markWritten else { return }
-        var buffer = ByteWriter(capacity: 128)
-        var encoder = PartEncoder(isEncrypting: isEncrypting)
-        var part = encoder.encode(
-            UnsafeRawBufferPointer(start: nil, count: 0), kind: .mark, version: group.writtenVersion, part: 0,
-            into: &buffer)
-        part.flags.insert(.last)
-        let start = end
-        let chain = self.chain
-        do {
-            try write(&buffer, part, time: nextTime())
-        } catch  where error.code == .noSpace {
-            // A mark is a precaution; without space for it the log continues.
-            do {
-                try cut(to: start, chain: chain)
-            } catch {
-                group.fail(LogError(error))
-                throw LogError(error)
-            }
-            return
-        } catch {
-            group.fail(LogError(error))
-            throw LogError(error)
-        }
-        try group.syncAll()
-    }
-
     /// Runs `body` while nothing is preallocated.
     private func withoutFilling<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) {
         lock.lock()
