@@ -31,6 +31,7 @@ final class SegmentReader {
     /// The decrypted payload of the frame that `item` returned last, and the offset of that frame.
     private var openedPayload = ByteWriter(capacity: 16)
     private var openedOffset = -1
+    private var openedHeader: FrameHeader?
     private var openedAfter = FrameChain(crc: 0)
     private var openedTag = FrameTag()
     /// The range of zeros that was found last, in steps of 64 bytes. A search that starts within it need not read it
@@ -163,7 +164,8 @@ final class SegmentReader {
         _ header: FrameHeader, stored: UnsafeRawBufferPointer, cipher: SealingCipher, after chain: FrameChain
     ) -> Bool {
         // Who reads a commit looks at its first frame twice.
-        if openedOffset == Int(header.offset), openedAfter == chain, openedTag == FrameSealing.tag(of: stored) {
+        let tag = FrameSealing.tag(of: stored)
+        if openedOffset == Int(header.offset), openedHeader == header, openedAfter == chain, openedTag == tag {
             return true
         }
         openedPayload.removeAll()
@@ -172,8 +174,9 @@ final class SegmentReader {
             isAuthentic = FrameSealing.open(header, stored, cipher: cipher, after: chain, into: target)
         }
         openedOffset = isAuthentic ? Int(header.offset) : -1
+        openedHeader = header
         openedAfter = chain
-        openedTag = FrameSealing.tag(of: stored)
+        openedTag = tag
         return isAuthentic
     }
 
