@@ -93,20 +93,27 @@
         }
     }
 #else
-    /// A cipher of a build without cryptography: there is none.
-    package enum FileCipher: Sendable {
+    /// A cipher of a build without cryptography. Nothing makes one: `EncryptionAlgorithm` has nothing available.
+    package struct FileCipher: Sendable {
+        private init() {}
+
         package func seal(
             _ text: UnsafeMutableRawBufferPointer, nonce: UnsafeRawBufferPointer, tag: UnsafeMutableRawBufferPointer,
             authenticating data: UnsafeRawBufferPointer
         ) {
-            switch self {}
+            stopForMissingCryptography()
         }
 
         package func open(
             _ text: UnsafeRawBufferPointer, nonce: UnsafeRawBufferPointer, tag: UnsafeRawBufferPointer,
             authenticating data: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer
         ) -> Bool {
-            switch self {}
+            stopForMissingCryptography()
         }
+    }
+
+    /// Stops a program that uses keys which `EncryptionAlgorithm` calls unavailable.
+    func stopForMissingCryptography() -> Never {
+        preconditionFailure("Firn: this build has no cryptography. Turn on the package's trait Encryption.")
     }
 #endif

@@ -104,18 +104,18 @@ package struct WrappedKey: Sendable, Equatable {
         }
     }
 #else
-    /// Keys of a build without cryptography: there are none.
-    package enum StoreKeys: Sendable {
+    /// Keys of a build without cryptography. Nothing makes them: `EncryptionAlgorithm` has nothing available.
+    package struct StoreKeys: Sendable {
         package init?(_ wrapped: WrappedKey, key: EncryptionKey) { return nil }
 
-        package init(algorithm: EncryptionAlgorithm, dataKey: SecretBytes) {
-            preconditionFailure("Firn: no algorithm is available")
+        package init(algorithm: EncryptionAlgorithm, dataKey: SecretBytes) { stopForMissingCryptography() }
+
+        package func wrap(for key: EncryptionKey, salt: [UInt8]) -> WrappedKey { stopForMissingCryptography() }
+
+        package func manifestTag(_ bytes: UnsafeRawBufferPointer) -> [UInt8] { stopForMissingCryptography() }
+
+        package func cipher(salt: [UInt8], header: UnsafeRawBufferPointer) -> FileCipher {
+            stopForMissingCryptography()
         }
-
-        package func wrap(for key: EncryptionKey, salt: [UInt8]) -> WrappedKey { switch self {} }
-
-        package func manifestTag(_ bytes: UnsafeRawBufferPointer) -> [UInt8] { switch self {} }
-
-        package func cipher(salt: [UInt8], header: UnsafeRawBufferPointer) -> FileCipher { switch self {} }
     }
 #endif

@@ -26,6 +26,7 @@ extension Store {
         do throws(StoreError) {
             // A forked child has no right to its parent's log, and not all of its parent's memory.
             if isForked { try checkWritable() }
+            try checkMemory(of: transaction)
             try transaction.checkDamage()
             try transaction.recordingDamage { () throws(StoreError) in
                 // The changeset and the change summary come from the same deltas.
@@ -50,6 +51,20 @@ extension Store {
         startCheckpointIfDue()
         reportClockChange()
         return CommittedVersion(number: version, time: time, pin: pin)
+    }
+
+    /// Throws if a transaction takes more memory than an encrypted store allows. Other stores use scratch files beyond
+    /// that.
+    private func checkMemory(of transaction: WriteTransaction) throws(StoreError) {
+        guard let log, log.isEncrypted else { return }
+        let (byteCount, most) = (transaction.writer.state.pointee.byteDelta, options.transactionMemoryByteCount)
+        guard byteCount > most else { return }
+        throw StoreError(
+            LogError(
+                .tooLarge, path: log.options.folder,
+                detail:
+                    "it takes \(byteCount) bytes of memory, and an encrypted store writes none of it to scratch files: "
+                    + "the limit is \(most)"))
     }
 
     /// Ends a transaction, and adds its tree to the version table as the tip. The write lock stays held.

@@ -374,6 +374,20 @@
             try store.close()
         }
 
+        /// What would go to scratch files elsewhere is refused, and the store goes on.
+        @Test func aTransactionThatNeedsTooMuchMemoryIsRefused() throws {
+            let storage = MemoryStorage()
+            try Self.fill(storage)
+            var options = Self.options(Self.key(1))
+            options.transactionMemoryByteCount = 256 << 10
+            let store = try Store(options, storage: storage, clock: ManualClock())
+            #expect(logCode { try Self.add(1000..<20_000, to: store) } == .tooLarge)
+            try Self.add(1000..<1100, to: store)
+            #expect(store.pin().snapshot.table(Self.table).count == Self.rowCount + 100)
+            try store.close()
+            #expect(try Self.texts(Self.open(storage)) == Self.allTexts)
+        }
+
         @Test func aVersionIsNotSpilled() {
             var options = Self.options(Self.key(1))
             options.activeVersionPolicy = .spill
