@@ -37,6 +37,12 @@ struct Compilation {
             "-Xcc",
             "-fmodule-map-file=" + built.appendingPathComponent("COpenCombineHelpers.build/module.modulemap").path,
         ]
+        // What imports FirnCrypto reads the headers of the library that FirnCrypto imports.
+        let crypto = built.deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("checkouts/swift-crypto/Sources")
+        for name in ["CCryptoBoringSSL", "CCryptoBoringSSLShims", "CXKCP", "CXKCPShims"] {
+            process.arguments? += ["-Xcc", "-I" + crypto.appendingPathComponent(name + "/include").path]
+        }
         // The file of a program may have code beside declarations.
         process.arguments? += files.count > 1 ? ["-wmo", "-parse-as-library"] : []
         process.arguments? += files.map(\.path)
