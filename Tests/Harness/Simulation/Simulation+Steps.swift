@@ -29,7 +29,9 @@ extension Simulation {
         storeOptions.historyRetention = retention
         storeOptions.historyCheckpointByteCount = 16 << 10
         if process.limitsVersions { storeOptions.maximumNumberOfActiveVersions = 3 }
-        if random.below(8) == 0 { storeOptions.transactionMemoryByteCount = 16 << 10 }
+        // An encrypted store has no scratch files, and refuses what would need them.
+        let usesScratchFiles = random.below(8) == 0
+        if usesScratchFiles, !TestEnvironment.hasKey { storeOptions.transactionMemoryByteCount = 16 << 10 }
         if !isLast, options.crashes, random.below(12) == 0 { process.storage.crashAt = random.below(120) }
         if !isLast, options.faults, random.below(12) == 0 {
             process.storage.inject(SimulatedFault(.io, atCall: random.below(120)))
