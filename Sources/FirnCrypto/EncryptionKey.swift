@@ -15,6 +15,20 @@ package struct EncryptionKey: Sendable, Equatable {
         self.bytes = SecretBytes(copying: bytes)
     }
 
+    /// The key of stores that are opened without one: nil, except in debug builds if the environment has
+    /// `FIRN_TEST_KEY`. Then the tests run with encrypted stores only.
+    package static var ofTests: EncryptionKey? {
+        #if DEBUG
+            isTestedWithKey ? [UInt8](repeating: 0x46, count: byteCount).withUnsafeBytes { EncryptionKey($0) } : nil
+        #else
+            nil
+        #endif
+    }
+
+    #if DEBUG
+        private static let isTestedWithKey = hasEnvironmentVariable("FIRN_TEST_KEY")
+    #endif
+
     /// Calls `body` with the bytes, which are valid only during the call.
     package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result { bytes.withBytes(body) }
 

@@ -11,13 +11,10 @@ import FirnStorage
 /// The data key of an encrypted store as the manifest holds it: wrapped by the user's key.
 package struct WrappedKey: Sendable, Equatable {
     package static let saltByteCount = 32
-    /// The number of bytes of a wrapped data key: 32 and 8 of the key wrap's own check.
-    package static let byteCount = 40
-
     package var algorithm: EncryptionAlgorithm
     /// Random; with the user's key it gives the key that wraps the data key.
     package var salt: [UInt8]
-    /// The wrapped data key (RFC 3394).
+    /// The wrapped data key (RFC 3394): 40 bytes, 8 more than the data key has.
     package var bytes: [UInt8]
 
     package init(algorithm: EncryptionAlgorithm, salt: [UInt8], bytes: [UInt8]) {

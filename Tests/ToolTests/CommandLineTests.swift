@@ -51,6 +51,22 @@ import Testing
         try input.fileHandleForWriting.close()
     }
 
+    #if Encryption
+        @Test("reads a key once, so that it may come through a pipe", .disabled(if: TestEnvironment.hasKey))
+        func keyFromPipe() throws {
+            let digits = String(repeating: "07", count: 64)
+            let folder = try Self.onDisk(SampleStore(key: StoreKeySource.key(digits: digits)))
+            let store = folder.path + "/store"
+            for arguments in [["info", store], ["log", store], ["query", store, "Person"], ["verify", store]] {
+                let run = try Self.firn(arguments + ["--key-file", "/dev/stdin"], input: digits)
+                #expect(run.status == 0 && !run.out.isEmpty && run.error.isEmpty, "\(arguments): \(run)")
+            }
+            let copy = try Self.firn(
+                ["copy", store, "--output", folder.path + "/new", "--key-file", "/dev/stdin"], input: digits)
+            #expect(copy.status == 0, "\(copy)")
+        }
+    #endif
+
     @Test("exits with 0 if all is well, and leaves the store as it was") func fine() throws {
         let folder = try Self.onDisk(SampleStore())
         let store = folder.path + "/store"

@@ -6,26 +6,20 @@ import FirnLog
 import FirnStorage
 
 /// `firn copy STORE --output NEW`: copies the newest version of a store, also while it is in use.
-struct CopyCommand: ParsableCommand {
+struct CopyCommand: MakesCopy {
     static let configuration = CommandConfiguration(
         commandName: "copy", abstract: "Copies the newest version of a store, also while a process writes to it.",
         discussion: """
             The copy is one version: that of the moment at which the command begins. It has the version's number and \
-            time, an identity of its own, and no history before it. The copy of an encrypted store has the same key. Nobody has to wait for it. A copy that is \
-            interrupted leaves nothing; what one that was killed has left is removed by the next one to the same place.
+            time, an identity of its own, and no history before it. The copy of an encrypted store has the same key. \
+            Nobody has to wait for it. A copy that is interrupted leaves nothing; what one that was killed has left is \
+            removed by the next one to the same place.
 
             Example: firn copy people.firn --output backup.firn
             """)
 
     @OptionGroup var arguments: StoreArguments
     @OptionGroup var new: NewStoreArguments
-
-    func run() throws {
-        Interrupts.postpone()
-        try finish(with: arguments.key) { out in
-            try Self.run(arguments.store, output: new.output, json: arguments.json, storage: PosixStorage.shared, out)
-        }
-    }
 
     static func run(
         _ path: String, output new: String, json: Bool, storage: any Storage, _ output: Output

@@ -7,8 +7,8 @@ struct FirnCommand: ParsableCommand {
         commandName: "firn",
         abstract: "Looks into Firn stores.",
         discussion: """
-            Only compact, rekey and the imports change a store. Each works while a process uses it. Exit \
-            status: 0 fine, 1 damage found, 2 wrong usage, 3 the system refused or the path is not a store.
+            Only compact, rekey and the imports change a store. Each but rekey works while a process uses it. \
+            Exit status: 0 fine, 1 damage found, 2 wrong usage, 3 the system refused or the path is not a store.
             """,
         version: "firn 0.1 (store format 1)",
         subcommands: subcommands)
@@ -63,6 +63,8 @@ protocol ShownByPages {
 extension ShownByPages {
     /// Asks for the key of an encrypted store if nothing else gives it. The answer is remembered.
     fileprivate func askForKey() throws {
+        // The file is read once, by the subcommand: it may be a pipe.
+        guard arguments.key.keyFile == nil else { return }
         let source = try arguments.key.source()
         guard try source.given() == nil, let ask = source.ask else { return }
         if try StoreFiles(named: arguments.store, storage: PosixStorage.shared).isEncrypted() { _ = try ask() }

@@ -9,8 +9,8 @@ struct ShellCommand: ParsableCommand {
         abstract: "Shows a prompt for all of this, with completion and history.",
         discussion: """
             Each line is a subcommand without the store, or a query. Tab completes subcommands, classes and properties; \
-            the arrow keys go through earlier lines, which are kept in ~/.firn_history unless the store is encrypted. Lines may also come from a \
-            file or a pipe.
+            the arrow keys go through earlier lines, which are kept in ~/.firn_history unless the store is encrypted. \
+            Lines may also come from a file or a pipe.
 
             Example: firn shell people.firn
                      firn> Person WHERE age > 40 SORT(name ASC)

@@ -34,13 +34,14 @@ void *firn_secret_allocate(size_t length) {
     return secret;
 }
 
-void firn_erase(void *bytes, size_t length) {
+// Overwrites bytes with zeros, in a way that the compiler does not leave out.
+static void erase(void *bytes, size_t length) {
     memset(bytes, 0, length);
     __asm__ __volatile__("" : : "r"(bytes) : "memory");
 }
 
 void firn_secret_free(void *secret, size_t length) {
-    firn_erase(secret, length);
+    erase(secret, length);
     munmap(secret, whole_pages(length));
 }
 

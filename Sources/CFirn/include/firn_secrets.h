@@ -12,8 +12,6 @@
 void *_Nullable firn_secret_allocate(size_t length);
 // Overwrites a secret with zeros and frees its pages.
 void firn_secret_free(void *_Nonnull secret, size_t length);
-// Overwrites bytes with zeros, in a way that the compiler does not leave out.
-void firn_erase(void *_Nonnull bytes, size_t length);
 
 // Excludes memory from core dumps, if the system can do that.
 void firn_exclude_from_dumps(void *_Nonnull address, size_t length);

@@ -34,11 +34,12 @@ extension Realm {
             throw Realm.Error(.invalidInput, "A realm in memory has no key. The configuration must name a fileURL.")
         }
         let path = try url.checkedStorePath(of: "fileURL")
-        guard let old = try EncryptionKey.checked(configuration.encryptionKey, url) else {
+        guard let old = try EncryptionKey.checked(configuration.encryptionKey, url),
+            let new = try EncryptionKey.checked(newKey, url)
+        else {
             throw Realm.Error(
                 .invalidInput, "The configuration has no encryptionKey. Give the present key in it.", fileURL: url)
         }
-        guard let new = try EncryptionKey.checked(newKey, url) else { return }
         try SharedStore.checkExists(url)
         try storing(url, Store.changeKey(path, from: old, to: new, storage: PosixStorage.shared))
     }
@@ -48,15 +49,13 @@ extension Realm.Configuration {
     /// The key for the store's files; nil if there is none, or no file.
     var storeKey: EncryptionKey? {
         guard fileURL != nil else { return nil }
-        guard let encryptionKey else { return LogOptions.testKey }
+        guard let encryptionKey else { return EncryptionKey.ofTests }
         return encryptionKey.withUnsafeBytes { EncryptionKey($0) }
     }
-}
 
-extension Realm.Configuration {
     /// Whether a store that was opened with `key` has the configuration's key.
     func hasKey(_ key: EncryptionKey?) -> Bool {
-        guard let encryptionKey else { return key == LogOptions.testKey }
+        guard let encryptionKey else { return key == EncryptionKey.ofTests }
         return encryptionKey.withUnsafeBytes { bytes in key?.isEqual(to: bytes) ?? false }
     }
 }

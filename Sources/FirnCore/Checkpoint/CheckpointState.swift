@@ -121,7 +121,7 @@ extension CheckpointMapping {
     static func open(
         _ checkpoint: Checkpoint, log: Log, reading: CheckpointReading, fileReferences: CheckpointFileReferences
     ) throws(StoreError) -> (mapping: CheckpointMapping, version: CheckpointState) {
-        let last = checkpoint.files[checkpoint.files.count - 1]
+        let last = checkpoint.ownFile
         let version = try CheckpointState.read(checkpoint, log)
         func isInFile(_ hole: Range<Int>) -> Bool {
             checkpoint.files.contains {

@@ -126,7 +126,7 @@ extension Compactor {
         }
         notePublished(checkpoint, plan, stamp: pin.stamp)
         log.subtractByteCountSinceCheckpoint(logByteCount)
-        let file = checkpoint.files[checkpoint.files.count - 1]
+        let file = checkpoint.ownFile
         let mapping: CheckpointMapping
         if let addition = plan.addition {
             mapping = addition.mapping
@@ -196,7 +196,7 @@ extension Compactor {
         let checkpoint = try logged(
             file.finish(version: pin.version, time: pin.time, earlier: addition?.files ?? [], state: state.encode()))
         return WrittenCheckpoint(
-            checkpoint: checkpoint, nodes: writer.nodes(of: checkpoint.files[checkpoint.files.count - 1]),
+            checkpoint: checkpoint, nodes: writer.nodes(of: checkpoint.ownFile),
             forwarding: writer.forwarding)
     }
 

@@ -16,8 +16,8 @@ extension Store {
     ///     copy.
     package static func writeCopy(
         of pin: Pin, to folder: String, fileMode: FileMode = .ownerOnly, encryptionKey: EncryptionKey? = nil,
-        replacesRemains: Bool = false,
-        storage: any Storage, randomness: any Randomness = SystemRandomness.shared,
+        replacesRemains: Bool = false, storage: any Storage,
+        randomness: any Randomness = SystemRandomness.shared,
         isWanted: @escaping () -> Bool = { true }
     ) throws(StoreError) {
         var failure: StoreError?

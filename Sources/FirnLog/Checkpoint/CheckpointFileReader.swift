@@ -6,14 +6,11 @@ package final class CheckpointFileReader: Sendable {
     /// The file, if it can be mapped: if the store is not encrypted.
     package var mappable: (any StorageFile)? { cipher == nil ? file : nil }
     package var path: String { file.path }
-    /// The number of bytes of its header and nodes.
-    private let byteCount: Int
     private let file: any StorageFile
     private let cipher: SealingCipher?
 
-    init(_ file: any StorageFile, byteCount: Int, cipher: SealingCipher?) {
+    init(_ file: any StorageFile, cipher: SealingCipher?) {
         self.file = file
-        self.byteCount = byteCount
         self.cipher = cipher
     }
 

@@ -21,7 +21,7 @@ extension StoreFolder {
         guard size >= CheckpointHeader.byteCount + 8 else {
             throw LogError(.damage, path: path, offset: 0, detail: "the file of \(size) bytes is too short")
         }
-        let cipher = keyRing == nil ? nil : try readHeader(file).cipher
+        let cipher = isEncrypted ? try readHeader(file).cipher : nil
         let last = try read(file, at: size - 8, count: 8)
         let length = Int(last.withUnsafeBytes { UInt32(littleEndian: $0.loadUnaligned(as: UInt32.self)) })
         let crc = last.withUnsafeBytes { UInt32(littleEndian: $0.loadUnaligned(fromByteOffset: 4, as: UInt32.self)) }
@@ -30,7 +30,7 @@ extension StoreFolder {
             var checkpoint = decode(
                 footer: try read(file, at: size - length, count: length), at: size - length, cipher),
             checkpoint.id == entry.id, checkpoint.version == entry.version,
-            UInt32(truncatingIfNeeded: checkpoint.files[checkpoint.files.count - 1].saltIdentity) == entry.salt
+            checkpoint.listedSalt == entry.salt
         else {
             throw LogError(.damage, path: path, offset: max(0, size - 64), detail: "the checkpoint's footer is damaged")
         }
@@ -86,7 +86,7 @@ extension StoreFolder {
         let path = path(of: checkpoint(entry.id))
         let file = try stored(openToRead(checkpoint(entry.id)))
         let size = try stored(file.size())
-        let end = keyRing == nil ? entry.byteCount : CheckpointBlocks.end(entry.byteCount)
+        let end = isEncrypted ? CheckpointBlocks.end(entry.byteCount) : entry.byteCount
         guard size > end else {
             throw LogError(
                 .damage, path: path, offset: size,
@@ -95,15 +95,15 @@ extension StoreFolder {
         var header = CheckpointHeader(storeID: storeID, id: entry.id, start: UInt64(entry.start))
         var cipher: SealingCipher?
         let bytes: [UInt8]
-        if keyRing == nil {
-            bytes = try read(file, at: 0, count: CheckpointHeader.byteCount)
-        } else {
+        if isEncrypted {
             (bytes, header.salt, cipher) = try readHeader(file)
+        } else {
+            bytes = try read(file, at: 0, count: CheckpointHeader.byteCount)
         }
         guard bytes == header.encode(), header.salt?.identity ?? 0 == entry.saltIdentity else {
             throw LogError(.damage, path: path, offset: 0, detail: "the file's header is not that of this checkpoint")
         }
-        return CheckpointFileReader(file, byteCount: entry.byteCount, cipher: cipher)
+        return CheckpointFileReader(file, cipher: cipher)
     }
 
     private func read(_ file: any StorageFile, at offset: Int, count: Int) throws(LogError) -> [UInt8] {

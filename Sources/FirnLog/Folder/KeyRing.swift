@@ -67,6 +67,9 @@ final class KeyRing: Sendable {
 }
 
 extension StoreFolder {
+    /// Whether the store is encrypted, or is to be.
+    var isEncrypted: Bool { keyRing != nil }
+
     /// The keys with which a manifest is authenticated; nil if the store is not encrypted.
     ///
     /// - Throws: `.key`, if the store needs a key and there is none, or another one, or has no encryption and there is
@@ -99,7 +102,7 @@ extension StoreFolder {
 
     /// The cipher of the open segment that a manifest lists, whose file this is; nil if the store is not encrypted.
     func cipher(of file: any StorageFile, _ manifest: Manifest) throws(LogError) -> SealingCipher? {
-        guard keyRing != nil else { return nil }
+        guard isEncrypted else { return nil }
         let found = try stored(file.read(SegmentHeader.mostByteCount, at: 0)).withUnsafeBytes(SegmentHeader.decode)
         guard let header = found?.header, header.storeID == manifest.storeID,
             header.segment == manifest.openSegment.segment, header.epoch == manifest.openSegment.epoch,

@@ -57,7 +57,7 @@ package struct LogOptions: Sendable {
     /// Who may read and write the files that are created. Existing files keep their mode.
     package var fileMode = FileMode.ownerOnly
     /// The user's key of an encrypted store. A store that is made with a key is encrypted.
-    package var encryptionKey = LogOptions.testKey
+    package var encryptionKey = EncryptionKey.ofTests
     /// How a store that is made with a key is encrypted; nil if this build can't encrypt. Stores that exist keep their
     /// algorithm.
     package var encryptionAlgorithm = EncryptionAlgorithm.preferred
@@ -77,20 +77,6 @@ package struct LogOptions: Sendable {
     /// If false, all work is done on the calling threads, in an order that depends only on the calls: for simulations.
     /// A call that would have to wait because another process is writing then throws `.locked`.
     package var usesThreads = true
-
-    /// The key of stores that are opened without one: nil, except in debug builds if the environment has
-    /// `FIRN_TEST_KEY`. Then the tests run with encrypted stores only.
-    package static var testKey: EncryptionKey? {
-        #if DEBUG
-            isTestedWithKey ? [UInt8](repeating: 0x46, count: 64).withUnsafeBytes { EncryptionKey($0) } : nil
-        #else
-            nil
-        #endif
-    }
-
-    #if DEBUG
-        private static let isTestedWithKey = hasEnvironmentVariable("FIRN_TEST_KEY")
-    #endif
 
     package init(
         folder: String, access: Access = .readWrite(waitMilliseconds: 10_000), durability: Durability = .full,

@@ -128,10 +128,16 @@ package struct Checkpoint: Sendable, Equatable {
         self.state = state
     }
 
-    package var id: UInt64 { files[files.count - 1].id }
+    /// The file that this checkpoint wrote.
+    package var ownFile: File { files[files.count - 1] }
+
+    package var id: UInt64 { ownFile.id }
+
+    /// The part of the own file's salt that the manifest lists: its first 4 bytes. 0 if the store is not encrypted.
+    var listedSalt: UInt32 { UInt32(truncatingIfNeeded: ownFile.saltIdentity) }
 
     /// The number of bytes of header and nodes of the checkpoint's own file.
-    var ownByteCount: Int { files[files.count - 1].byteCount }
+    var ownByteCount: Int { ownFile.byteCount }
 
     /// The number of bytes of the headers and nodes of all files.
     package var byteCount: Int { files.reduce(0) { $0 + $1.byteCount } }
@@ -149,7 +155,7 @@ package struct Checkpoint: Sendable, Equatable {
         writer.append(id)
         writer.append(version)
         writer.append(time)
-        writer.append(UInt64(files[files.count - 1].byteCount))
+        writer.append(UInt64(ownByteCount))
         writer.append(UInt32(files.count))
         writer.append(UInt32(state.count))
         for file in files {

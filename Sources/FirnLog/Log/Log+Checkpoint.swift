@@ -172,10 +172,10 @@ extension Log {
     }
 
     /// Whether the store is encrypted.
-    package var isEncrypted: Bool { folder.keyRing != nil }
+    package var isEncrypted: Bool { folder.isEncrypted }
 
     /// The unit of holes in checkpoint files, in bytes.
-    package var holeByteCount: Int { isEncrypted ? CheckpointBlocks.textByteCount : 4096 }
+    package var holeByteCount: Int { isEncrypted ? CheckpointBlocks.textByteCount : FileRange.blockByteCount }
 
     static func removeUnneeded(
         _ folder: StoreFolder, manifest: Manifest, needed: Set<UInt64>, newest: UInt64
@@ -232,7 +232,7 @@ extension Manifest.Checkpoint {
         }
         self.init(
             id: checkpoint.id, version: checkpoint.version, byteCount: end.byteCount, crc: end.crc,
-            salt: UInt32(truncatingIfNeeded: checkpoint.files[checkpoint.files.count - 1].saltIdentity))
+            salt: checkpoint.listedSalt)
     }
 }
 

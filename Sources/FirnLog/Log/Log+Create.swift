@@ -21,12 +21,11 @@ extension Log {
     package static func create(
         _ path: String, beginningWith beginning: (version: UInt64, time: Int64, schema: [UInt8]),
         fileMode: FileMode = .ownerOnly, encryptionKey: EncryptionKey? = nil, replacesRemains: Bool = false,
-        storage: any Storage,
-        randomness: any Randomness, _ write: (CheckpointFileWriter) throws(LogError) -> [UInt8]
+        storage: any Storage, randomness: any Randomness, _ write: (CheckpointFileWriter) throws(LogError) -> [UInt8]
     ) throws(LogError) {
         var location = StoreLocation(path: path, storage: storage)
         location.fileMode = fileMode
-        location.keyRing = (encryptionKey ?? LogOptions.testKey).map { KeyRing($0, randomness: randomness) }
+        location.keyRing = (encryptionKey ?? EncryptionKey.ofTests).map { KeyRing($0, randomness: randomness) }
         if location.keyRing != nil, EncryptionAlgorithm.preferred == nil {
             throw LogError(.key(.unavailable), path: path)
         }

@@ -94,9 +94,9 @@ extension Log {
             names: try HeldNames(folder: folder, locks: locks, clock: clock))
         let tail = LogTail(
             folder: folder, options: options, clock: clock, group: group, page: page, file: file,
-            cipher: try folder.cipher(of: file, listed), manifest: listed,
-            end: position.offset, filled: position.offset, chain: position.chain, lastTime: position.time,
-            schema: position.schema ?? [], isReserveGone: false, isWriter: false)
+            cipher: try folder.cipher(of: file, listed), manifest: listed, end: position.offset,
+            filled: position.offset, chain: position.chain, lastTime: position.time, schema: position.schema ?? [],
+            isReserveGone: false, isWriter: false)
         tail.markWritten = position.mark
         tail.checkpointByteCount.store(checkpoints.last?.byteCount ?? 0, ordering: .relaxed)
         let lock = WriterLock(locks: locks, page: page, isReady: false, options, clock)

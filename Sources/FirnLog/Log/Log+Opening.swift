@@ -185,9 +185,8 @@ extension Log {
         let tail = LogTail(
             folder: folder, options: options, clock: clock, group: group, page: page, file: file,
             cipher: try folder.cipher(of: file, recovery.manifest), manifest: recovery.manifest, end: recovery.scan.end,
-            filled: max(size, recovery.scan.end),
-            chain: recovery.scan.chain, lastTime: recovery.scan.lastTime, schema: recovery.scan.schema ?? [],
-            isReserveGone: false)
+            filled: max(size, recovery.scan.end), chain: recovery.scan.chain, lastTime: recovery.scan.lastTime,
+            schema: recovery.scan.schema ?? [], isReserveGone: false)
         tail.checkpointByteCount.store(recovery.checkpoint?.byteCount ?? 0, ordering: .relaxed)
         tail.begin()
         tail.isReserveGone = !reserve.ensure(for: tail.storeByteCount)

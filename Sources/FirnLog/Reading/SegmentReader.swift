@@ -85,7 +85,7 @@ final class SegmentReader {
             throw LogError(
                 .damage, path: path, offset: 0, detail: "the segment's header belongs to another segment or store")
         }
-        guard (header.salt != nil) == (folder.keyRing != nil) else {
+        guard (header.salt != nil) == folder.isEncrypted else {
             throw LogError(
                 .damage, path: path, offset: 0,
                 detail: header.salt == nil

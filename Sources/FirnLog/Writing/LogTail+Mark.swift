@@ -6,12 +6,12 @@ extension LogTail {
     /// behind it. Does nothing if the newest frame has the mark already.
     func writeMark() throws(LogError) {
         guard isWriter, group.durableVersion > markWritten else { return }
+        let flags: FrameHeader.Flags = isEncrypting ? [.last, .encrypted] : .last
         var buffer = ByteWriter(capacity: 128)
-        var encoder = PartEncoder(isEncrypting: isEncrypting)
-        var part = encoder.encode(
-            UnsafeRawBufferPointer(start: nil, count: 0), kind: .mark, version: group.writtenVersion, part: 0,
-            into: &buffer)
-        part.flags.insert(.last)
+        buffer.appendZeros(FrameHeader.frameByteCount(stored: flags.sealByteCount))
+        let part = EncodedPart(
+            kind: .mark, flags: flags, version: group.writtenVersion, part: 0, rawCount: 0,
+            storedCount: UInt32(flags.sealByteCount), payloadCRC: 0)
         let start = end
         let chain = self.chain
         do {

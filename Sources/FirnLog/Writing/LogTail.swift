@@ -66,8 +66,7 @@ final class LogTail: @unchecked Sendable {
     init(
         folder: StoreFolder, options: LogOptions, clock: any Clock, group: GroupCommit, page: SharedPage?,
         file: any StorageFile, cipher: SealingCipher?, manifest: Manifest, end: Int, filled: Int, chain: FrameChain,
-        lastTime: Int64,
-        schema: [UInt8], isReserveGone: Bool, isWriter: Bool = true
+        lastTime: Int64, schema: [UInt8], isReserveGone: Bool, isWriter: Bool = true
     ) {
         ages = AgeRecord(clock.reading(), after: group.writtenVersion > 0 ? lastTime : nil)
         self.isWriter = isWriter
@@ -89,7 +88,7 @@ final class LogTail: @unchecked Sendable {
     }
 
     /// Whether the store is encrypted.
-    var isEncrypting: Bool { folder.keyRing != nil }
+    var isEncrypting: Bool { folder.isEncrypted }
 
     // MARK: Owning the tail
 

@@ -17,11 +17,7 @@ struct StoreKeySource: Sendable {
 
     /// The key that the user has given without being asked; nil if there is none.
     func given() throws(ToolError) -> EncryptionKey? {
-        if let fileKey { return fileKey }
-        #if DEBUG
-            // Runs of the tests with encrypted stores only: see the log's options.
-            if hasEnvironmentVariable("FIRN_TEST_KEY") { return Self.key([UInt8](repeating: 0x46, count: 64)) }
-        #endif
+        if let key = fileKey ?? EncryptionKey.ofTests { return key }
         guard let environment else { return nil }
         guard let key = Self.key(digits: environment) else {
             throw ToolError(.usage, "FIRN_KEY is no key. A key is 128 hexadecimal digits.")

@@ -11,7 +11,7 @@ extension OpenedStore {
         if let footer = try whole(entry) { return try opened(entry, footer) }
         guard let schema, var footer = try guessed(entry, schema) else { return nil }
         let draft = try opened(entry, footer)
-        let start = footer.files[footer.files.count - 1].start
+        let start = footer.ownFile.start
         var (root, stamp) = (0, UInt64(0))
         var scan = CheckpointScan(draft)
         scan.visit = { node in
@@ -39,7 +39,7 @@ extension OpenedStore {
             let whole = try files.decrypted(file)
             let footer = try Self.footer(of: whole, whole.size())
             return crc.withUnsafeBytes { $0.count == 4 && Fields($0).u32(0) == entry.crc }
-                && footer.files[footer.files.count - 1].id == entry.id ? footer : nil
+                && footer.ownFile.id == entry.id ? footer : nil
         } catch is Finding {
             return nil
         }

@@ -98,7 +98,7 @@ final class StrayLeaves {
         // This damage is reported where the damaged nodes are needed.
         walk.passOver = { _ in }
         _ = try checkpoint.finding { try walk.run() }
-        let start = checkpoint.footer.files[checkpoint.footer.files.count - 1].start
+        let start = checkpoint.footer.ownFile.start
         var found: [Spot] = []
         var scan = CheckpointScan(checkpoint)
         scan.visit = { node in

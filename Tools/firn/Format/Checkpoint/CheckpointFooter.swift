@@ -91,8 +91,12 @@ struct CheckpointFooter {
     var version: UInt64
     /// Nanoseconds since 1970.
     var time: Int64
-    /// The files of the mapping. The last one is the file that this footer ends.
+    /// The files of the mapping, the own one last.
     var files: [File]
+    /// The file that this footer ends.
+    var ownFile: File { files[files.count - 1] }
+    /// The part of its salt that the manifest lists: the first 4 bytes.
+    var listedSalt: UInt32 { UInt32(truncatingIfNeeded: ownFile.salt) }
     /// The root's position in the mapping.
     var root: Int
     /// The highest stamp of any node of the version.

@@ -50,9 +50,8 @@ extension OpenedStore {
                     kind: .damage, file: path, offset: size - 4,
                     text: "the footer's checksum is not the one that the manifest names")
             }
-            guard footer.files[footer.files.count - 1].id == entry.id, footer.version == entry.version,
-                UInt32(truncatingIfNeeded: footer.files[footer.files.count - 1].salt) == entry.salt,
-                footer.files[footer.files.count - 1].byteCount == start
+            guard footer.ownFile.id == entry.id, footer.version == entry.version,
+                footer.listedSalt == entry.salt, footer.ownFile.byteCount == start
             else {
                 throw Finding(
                     kind: .damage, file: path, offset: start,
@@ -220,12 +219,11 @@ extension OpenedStore {
                 let size = try? file.size(),
                 let bytes = try? bytes(of: file, at: 0, count: CheckpointHeader.byteCount),
                 let header = try? bytes.withUnsafeBytes(CheckpointHeader.read),
-                let footer = try? footer(of: file, size), footer.files[footer.files.count - 1].id == id
+                let footer = try? footer(of: file, size), footer.ownFile.id == id
             else { continue }
             let entry = Manifest.Checkpoint(
                 id: id, version: footer.version, byteCount: UInt64(fileByteCount),
-                crc: crc.withUnsafeBytes { Fields($0).u32(0) },
-                salt: UInt32(truncatingIfNeeded: footer.files[footer.files.count - 1].salt))
+                crc: crc.withUnsafeBytes { Fields($0).u32(0) }, salt: footer.listedSalt)
             found.append((header, entry))
         }
         return found
