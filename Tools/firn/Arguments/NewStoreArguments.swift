@@ -9,25 +9,6 @@ struct NewStoreArguments: ParsableArguments {
     var output: String
 }
 
-/// A subcommand that makes a copy of a store.
-protocol MakesCopy: ParsableCommand {
-    var arguments: StoreArguments { get }
-    var new: NewStoreArguments { get }
-
-    static func run(
-        _ path: String, output new: String, json: Bool, storage: any Storage, _ output: Output
-    ) throws -> ToolError.Status
-}
-
-extension MakesCopy {
-    func run() throws {
-        Interrupts.postpone()
-        try finish(with: arguments.key) { out in
-            try Self.run(arguments.store, output: new.output, json: arguments.json, storage: PosixStorage.shared, out)
-        }
-    }
-}
-
 /// The name under which something is made before it gets its final one, so that nobody takes it for complete.
 enum PartialName {
     /// Differs in each call, because another process may be making the same thing.
