@@ -369,7 +369,7 @@ final class SharedStore: @unchecked Sendable {
                 // As soon as the store is closed, another process may migrate it, or put another store at its path. So
                 // only the store that was seen is removed.
                 let seen = store.seenStore
-                try store.close()
+                try store.close(endsReading: true)
                 _ = try remove(url, keepsOthers: false, ifStill: seen, storage: storage)
                 // As long as `store` has the folder open, no other folder gets its inode number, by which `remove`
                 // compares.

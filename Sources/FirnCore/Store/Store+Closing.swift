@@ -10,9 +10,11 @@ extension Store {
     /// (`CompactionRule.closingLogByteCount`). So the next opening has next to nothing to replay. The checkpoint takes
     /// as long as writing what has changed. If the disk is full, the changes stay in the log.
     ///
+    /// - Parameter endsReading: whether nothing of the store is read any more, so that it can be deleted while the
+    ///   object still exists.
     /// - Throws: the error that kept the log from becoming durable or the checkpoint from being written, except for a
     ///   full disk during the checkpoint. The store is closed in any case.
-    package func close() throws(StoreError) {
+    package func close(endsReading: Bool = false) throws(StoreError) {
         // In a forked child the write lock may be held by a thread that has stayed with the parent.
         if isForked { return closed.store(true, ordering: .releasing) }
         guard !closing.exchange(true, ordering: .acquiringAndReleasing) else { return }
@@ -24,11 +26,11 @@ extension Store {
             if !error.isDiskFull { failure = error }
         }
         closed.store(true, ordering: .releasing)
-        try closeLog()
+        try closeLog(endsReading: endsReading)
         if let failure { throw failure }
     }
 
-    private func closeLog() throws(StoreError) {
+    private func closeLog(endsReading: Bool) throws(StoreError) {
         follower?.stop(waits: true)
         versions.endWaiting()
         compaction.thread.stop()
@@ -39,7 +41,7 @@ extension Store {
         // From now on another process may get the slot. So pins that are released later report to nobody.
         versions.withLock { $0.report = nil }
         // Held versions still read checkpoint files. This keeps other openers from punching holes in them.
-        try logged(log.close(isRead: !fileReferences.isEmpty))
+        try logged(log.close(isRead: !endsReading && !fileReferences.isEmpty))
     }
 
     /// How long the exit of a process waits for a checkpoint that is being written, in nanoseconds.

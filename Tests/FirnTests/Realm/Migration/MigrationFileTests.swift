@@ -45,6 +45,16 @@ import Testing
         #expect(try schemaVersionAtURL(store.url) == version)
     }
 
+    /// What is deleted may have been read from a checkpoint, as it is in every store of some size.
+    @Test func aCompactedStoreIsDeleted() throws {
+        try store.fill()
+        var configuration = store.configuration(MigratingStore.first, version: 1)
+        configuration.shouldCompactOnLaunch = { _, _ in true }
+        #expect(try Realm(configuration: configuration).objects(DogV1.self).count == 3)
+        #expect(try !FileManager.default.contentsOfDirectory(atPath: store.url.path + "/checkpoint").isEmpty)
+        #expect(try Realm(configuration: deleting(MigratingStore.second, 1)).isEmpty)
+    }
+
     @Test func itIsNotDeletedWhileItIsOpen() throws {
         try store.fill()
         let open = try store.open(MigratingStore.first, version: 1)
