@@ -36,7 +36,7 @@ package struct WrappedKey: Sendable, Equatable {
     /// So the user's key is changed by wrapping the same data key again (`wrap(for:salt:)`). HKDF (RFC 5869) is with
     /// SHA-256; its `info` begins with a name for each purpose.
     package struct StoreKeys: Sendable {
-        let algorithm: EncryptionAlgorithm
+        package let algorithm: EncryptionAlgorithm
         private let dataKey: SecretBytes
         private let manifestKey: SymmetricKey
 
@@ -104,6 +104,8 @@ package struct WrappedKey: Sendable, Equatable {
     /// Keys of a build without cryptography. Nothing makes them: `EncryptionAlgorithm` has nothing available.
     package struct StoreKeys: Sendable {
         package init?(_ wrapped: WrappedKey, key: EncryptionKey) { return nil }
+
+        package var algorithm: EncryptionAlgorithm { stopForMissingCryptography() }
 
         package init(algorithm: EncryptionAlgorithm, dataKey: SecretBytes) { stopForMissingCryptography() }
 

@@ -60,7 +60,9 @@ final class KeyRing: Sendable {
     /// The cipher of a file with this salt and header; nil if the file belongs to another store.
     func cipher(_ salt: FileSalt, header: UnsafeRawBufferPointer, of storeID: StoreID) -> SealingCipher? {
         guard let keys = proven.withLock({ $0.last { $0.storeID == storeID }?.keys }) else { return nil }
-        return SealingCipher(cipher: keys.cipher(salt: salt.bytes, header: header), randomness: randomness)
+        return SealingCipher(
+            cipher: keys.cipher(salt: salt.bytes, header: header), randomness: randomness,
+            pool: keys.algorithm == .aesGCMSIV ? NoncePool(randomness) : nil)
     }
 
     func makeSalt() -> FileSalt { FileSalt(randomness) }

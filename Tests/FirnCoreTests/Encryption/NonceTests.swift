@@ -11,7 +11,7 @@
 
     /// No nonce is used twice, whatever is cut, taken over, copied or written again.
     @Suite(.timeLimit(.minutes(TestEnvironment.minutes)), .disabled(if: TestEnvironment.hasKey)) struct NonceTests {
-        /// Random numbers that remember each nonce: what is asked for in 12 bytes.
+        /// Random numbers that remember each nonce: what is asked for in 12 bytes, or for a pool.
         private final class Recorder: Randomness {
             private struct State {
                 var random: SeededRandom
@@ -26,7 +26,10 @@
             func fill(_ buffer: UnsafeMutableRawBufferPointer) {
                 state.withLock { state in
                     for index in buffer.indices { buffer[index] = UInt8(truncatingIfNeeded: state.random.next()) }
-                    if buffer.count == SealSize.nonce { state.nonces.append([UInt8](buffer)) }
+                    guard buffer.count == SealSize.nonce || buffer.count == NoncePool.byteCount else { return }
+                    for start in stride(from: 0, to: buffer.count, by: SealSize.nonce) {
+                        state.nonces.append([UInt8](buffer[start..<start + SealSize.nonce]))
+                    }
                 }
             }
 
