@@ -100,7 +100,7 @@ let package = Package(
         .executableTarget(name: "firn-programs", dependencies: ["RealmSwift"], path: "Tests/Harness/Programs"),
         // All of the life of a store that is larger than memory: `Tools/prove-memory`.
         .executableTarget(
-            name: "firn-memory-proof", dependencies: ["FirnCore", "FirnLog", "FirnStorage"],
+            name: "firn-memory-proof", dependencies: ["FirnCore", "FirnCrypto", "FirnLog", "FirnStorage"],
             path: "Tests/Harness/MemoryProof"),
         // Stores with right checksums and wrong contents.
         .target(

@@ -25,9 +25,9 @@ import CFirn
 ///
 /// Some system calls are made under locks nevertheless. None of them waits for another thread or process:
 /// - `CheckpointMapping` reads pieces of 64 KiB under `.mapping` if files are not mapped (`readsByMapping` is false, or
-///   the storage can't map). It reads, checks and marks a node in one step. Meanwhile, a thread that validates another
-///   node of the same mapping waits for the disk. `verify` reads a whole file in this way, before any other code uses
-///   the store.
+///   the storage can't map). Of encrypted files it reads blocks of 16 KiB. It reads, checks and marks a node in one
+///   step. Meanwhile, a thread that validates another node of the same mapping waits for the disk. `verify` reads a
+///   whole file in this way, before any other code uses the store. What is decrypted again is read without the lock.
 /// - `PosixLock` locks, tests and unlocks bytes and closes its file under `descriptorLock`, so that the descriptor's
 ///   number is not reused meanwhile. These calls never wait.
 /// - `Compactor` and `LogMaintenanceThread` start their threads under their locks, so that `stop` misses no thread.

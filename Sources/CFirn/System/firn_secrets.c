@@ -11,8 +11,10 @@
 #include <sys/auxv.h>
 #endif
 
+size_t firn_page_byte_count(void) { return (size_t)sysconf(_SC_PAGESIZE); }
+
 static size_t whole_pages(size_t length) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t page = firn_page_byte_count();
     return (length + page - 1) / page * page;
 }
 

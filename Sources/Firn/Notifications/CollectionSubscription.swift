@@ -104,27 +104,29 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
             difference = ListDifference(comparing: before.values, to: after.values)
         }
         if list.property.isMixed {
-            addLinking(
-                list, before: before, targets: affectedTargets(summary, from: old, to: new), from: old, to: &difference)
+            addLinking(list, targets: affectedTargets(summary, from: old, to: new), from: old, to: &difference)
             return difference
         }
         guard list.property.isLink, let target = source.binding?.table else { return difference }
         let affected = affected(summary, from: old, to: new)
-        guard old.table(list.binding.table).mayHaveLink(list, toOneOf: [target: affected], among: before.count) else {
-            return difference
-        }
-        let keys = before.keys
+        // Finding them has read much, so the list is read again.
+        guard let before = list.cell(in: old),
+            old.table(list.binding.table).mayHaveLink(list, toOneOf: [target: affected], among: before.count)
+        else { return difference }
+        let keys = list.cell(in: old)?.keys ?? []
         difference.addModifications(keys.indices.filter { affected.contains(keys[$0]) })
         return difference
     }
 
     /// Adds the mixed values that link to changed objects, as modifications.
     private func addLinking(
-        _ list: CollectionLocation, before: ListCell, targets: [TableID: Set<Int64>], from old: Snapshot,
+        _ list: CollectionLocation, targets: [TableID: Set<Int64>], from old: Snapshot,
         to difference: inout ListDifference
     ) {
-        guard old.table(list.binding.table).mayHaveLink(list, toOneOf: targets, among: before.count) else { return }
-        let values = before.values
+        guard let before = list.cell(in: old),
+            old.table(list.binding.table).mayHaveLink(list, toOneOf: targets, among: before.count)
+        else { return }
+        let values = values(list, old)
         difference.addModifications(values.indices.filter { values[$0].links(toOneOf: targets) })
     }
 

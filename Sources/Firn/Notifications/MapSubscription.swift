@@ -49,7 +49,7 @@ struct MapDifference {
     ) {
         let changes = summary.tables[map.binding.table]
         let key = map.row.key
-        let (before, after) = (map.cell(in: old), map.cell(in: new))
+        var (before, after) = (map.cell(in: old), map.cell(in: new))
         var touched: Set<Value> = []
         if let script = changes?.scripts[.init(key: key, column: map.column)], before != nil, after != nil {
             for edit in script.edits { for key in edit.keys { touched.insert(.string(key)) } }
@@ -58,6 +58,8 @@ struct MapDifference {
         }
         let isMixed = map.property.isMixed
         let targets = isMixed || map.property.isLink ? affected() : [:]
+        // Finding them has read much, so the maps are read again.
+        (before, after) = (map.cell(in: old), map.cell(in: new))
         if let before, old.table(map.binding.table).mayHaveLink(map, toOneOf: targets, among: before.count) {
             // The objects of a map that is not mixed are all of one table.
             let keys = targets.first?.value ?? []

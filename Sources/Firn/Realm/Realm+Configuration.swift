@@ -209,6 +209,15 @@ extension Realm {
         /// the program. Set by the first opener.
         public var readsByMapping = true
 
+        /// The bytes of memory for what is decrypted of an encrypted store; nil for no limit. The default is 1 GiB, the
+        /// least about 1 MiB. Without an `encryptionKey` it means nothing.
+        ///
+        /// Up to half of it, what was read stays decrypted until the store is closed or compacted, so reading it again
+        /// costs nothing more. After that, what is read is decrypted again, unless it is among what was read last. The
+        /// parts that lead to others are not counted. They take about 8 MB for a million objects. Opening throws
+        /// `.invalidInput` for a negative number. Set by the first opener.
+        public var decryptedMemoryLimit: Int? = 1 << 30
+
         /// Which past versions can be opened: see <doc:History>. If a store is opened with several settings, each of
         /// them holds until the process closes it. Realms in memory keep no history.
         public var historyRetention: HistoryRetention = .none
@@ -331,6 +340,9 @@ extension Realm {
             if durability != .full { parts.append("durability: \(durability)") }
             if let verifyOnOpen { parts.append("verifyOnOpen: \(verifyOnOpen)") }
             if lockTimeout != 10 { parts.append("lockTimeout: \(lockTimeout)") }
+            if decryptedMemoryLimit != 1 << 30 {
+                parts.append("decryptedMemoryLimit: \(decryptedMemoryLimit.map { "\($0)" } ?? "nil")")
+            }
             if !readsByMapping { parts.append("readsByMapping: false") }
             if shouldCompactOnLaunch != nil { parts.append("shouldCompactOnLaunch") }
             if onDamage != nil { parts.append("onDamage") }
@@ -351,6 +363,7 @@ extension Realm.Configuration: Equatable {
             && a.deleteRealmIfMigrationNeeded == b.deleteRealmIfMigrationNeeded
             && a.schemaVersion == b.schemaVersion && a.durability == b.durability && a.verifyOnOpen == b.verifyOnOpen
             && a.lockTimeout == b.lockTimeout && a.readsByMapping == b.readsByMapping
+            && a.decryptedMemoryLimit == b.decryptedMemoryLimit
             && a.maximumNumberOfActiveVersions == b.maximumNumberOfActiveVersions
             && a.maximumRetainedBytes == b.maximumRetainedBytes && a.activeVersionPolicy == b.activeVersionPolicy
             && a.historyRetention == b.historyRetention && a.fileMode == b.fileMode
@@ -377,6 +390,7 @@ extension Realm.Configuration {
         case .spill: options.activeVersionPolicy = .spill
         }
         options.readsByMapping = readsByMapping
+        options.decryptedMemoryByteCount = decryptedMemoryLimit
         if let onDamage {
             let fileURL = fileURL
             options.onDamage = { onDamage(Realm.Error(.invalidDatabase, $0.description, fileURL: fileURL)) }
@@ -384,8 +398,8 @@ extension Realm.Configuration {
         return options
     }
 
-    /// Throws if a time is NaN. Other times are clamped.
-    func checkTimes() throws {
+    /// Throws if a time is NaN or a limit negative. Other times are clamped.
+    func checkNumbers() throws {
         func check(_ name: String, _ seconds: TimeInterval) throws {
             guard seconds.isNaN else { return }
             throw Realm.Error(
@@ -395,6 +409,11 @@ extension Realm.Configuration {
         try check("lockTimeout", lockTimeout)
         if case .relaxed(let interval) = durability { try check("The interval of durability", interval) }
         if case .wait(let seconds) = activeVersionPolicy { try check("The time of activeVersionPolicy", seconds) }
+        if let decryptedMemoryLimit, decryptedMemoryLimit < 0 {
+            throw Realm.Error(
+                .invalidInput, "decryptedMemoryLimit is \(decryptedMemoryLimit): give a number of bytes, or nil.",
+                fileURL: fileURL)
+        }
     }
 
     /// The history retention as the store's type. Throws if it makes no sense.

@@ -55,7 +55,7 @@ extension Realm.Configuration {
 
     /// Whether a store that was opened with `key` has the configuration's key.
     func hasKey(_ key: EncryptionKey?) -> Bool {
-        guard let encryptionKey else { return key == EncryptionKey.ofTests }
+        guard let encryptionKey else { return key == storeKey }
         return encryptionKey.withUnsafeBytes { bytes in key?.isEqual(to: bytes) ?? false }
     }
 }

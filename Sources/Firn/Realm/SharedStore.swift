@@ -254,7 +254,7 @@ final class SharedStore: @unchecked Sendable {
         guard let name = name(configuration) else {
             throw Realm.Error(.invalidInput, "The configuration names neither a fileURL nor an inMemoryIdentifier.")
         }
-        try configuration.checkTimes()
+        try configuration.checkNumbers()
         let retention = try configuration.storeRetention()
         while true {
             switch find(name) {

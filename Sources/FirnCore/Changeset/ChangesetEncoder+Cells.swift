@@ -4,21 +4,20 @@ import FirnBytes
 struct UpdatedCell {
     let key: Int64
     let chunk: Chunk
-    /// The node of the old chunk, as it is stored. It may be encoded (`ChunkEncoding`), and is decoded only while it is
-    /// read.
-    private let oldNode: Node
+    /// The old chunk, as it is stored. It may be encoded (`ChunkEncoding`), and is decoded only while it is read.
+    private let oldRef: NodeRef
     let row: Int32
     let oldRow: Int32
 
-    init(key: Int64, chunk: Chunk, row: Int, oldNode: Node, oldRow: Int) {
+    init(key: Int64, chunk: Chunk, row: Int, oldRef: NodeRef, oldRow: Int) {
         self.key = key
         self.chunk = chunk
-        self.oldNode = oldNode
+        self.oldRef = oldRef
         self.row = Int32(truncatingIfNeeded: row)
         self.oldRow = Int32(truncatingIfNeeded: oldRow)
     }
 
-    var oldChunk: Chunk { @inline(__always) get { Chunk(at: oldNode) } }
+    var oldChunk: Chunk { @inline(__always) get { Chunk(at: oldRef.node) } }
 
     /// Whether the two cells hold the same bytes. Collections in list trees count as the same only if they are the same
     /// node. Blobs are compared by their bytes.

@@ -132,8 +132,7 @@ final class StagedColumn {
         switch chunk.form {
         case .fixed: addFixed(chunk.address(row), width: chunk.node.width, isNull: false)
         case .nullable: addFixed(chunk.address(row), width: chunk.node.width, isNull: chunk.isNullFlag(row))
-        // Values of a chunk that was decoded into the thread's scratch memory do not stay there, so they are copied.
-        case .variable: addPiece(chunk.node.isScratch ? copied(chunk.bytes(row)) : Piece(chunk.bytes(row)))
+        case .variable: addPiece(chunk.node.isScratch ? copied(chunk.bytes(row)) : stable(chunk.bytes(row)))
         }
         rowCount &+= 1
     }
@@ -190,7 +189,7 @@ final class StagedColumn {
         cell.forEachBytes(start..<count) { key, bytes in
             taken += 8 + (key?.count ?? 0) + (bytes?.count ?? 0)
             if taken > limit, next > start { return false }
-            if let key { addKey(Piece(key)) }
+            if let key { addKey(stable(key)) }
             addElementBytes(bytes)
             next += 1
             return true
@@ -202,7 +201,7 @@ final class StagedColumn {
     /// too.
     private func addElementBytes(_ bytes: UnsafeRawBufferPointer?) {
         guard let width = type.fixedWidth else {
-            addPiece(Piece(bytes))
+            addPiece(stable(bytes))
             return
         }
         if let base = bytes?.baseAddress {
@@ -259,6 +258,13 @@ final class StagedColumn {
                 UnsafeRawPointer(buffer.baseAddress.unsafelyUnwrapped), width: width,
                 isNull: value == .null && type != .link)
         }
+    }
+
+    /// The location of bytes that were read. Values in the thread's scratch memory do not stay there. So they are
+    /// copied if the thread has ever had copies of nodes.
+    @inline(__always)
+    private func stable(_ bytes: UnsafeRawBufferPointer?) -> Piece {
+        ScratchNode.hasCopies ? copied(bytes) : Piece(bytes)
     }
 
     private func copied(_ bytes: UnsafeRawBufferPointer?) -> Piece {

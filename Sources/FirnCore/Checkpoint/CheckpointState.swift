@@ -93,14 +93,6 @@ struct CheckpointState {
     }
 }
 
-/// How the files of a checkpoint are read.
-struct CheckpointReading: Sendable {
-    /// If false, the pieces that are needed are read into memory, and the files are not mapped.
-    let isByMapping: Bool
-    /// Called with damage that a getter meets, before the program stops.
-    let onDamage: (@Sendable (StoreDamage) -> Void)?
-}
-
 /// The version in a checkpoint from which a store begins.
 struct CheckpointBase {
     let checkpoint: Checkpoint
@@ -157,7 +149,7 @@ extension CheckpointMapping {
         _ entry: Checkpoint.File, log: Log, reading: CheckpointReading, origin: Origin
     ) throws(StoreError) {
         let file = try logged(log.openCheckpointFile(entry))
-        do throws(StorageError) { try add(entry, file: file, origin: origin, byMapping: reading.isByMapping) } catch {
+        do throws(StorageError) { try add(entry, file: file, origin: origin, reading) } catch {
             throw StoreError(error)
         }
         if log.options.verify.includes(entry.byteCount), let damage = verify(entry) {

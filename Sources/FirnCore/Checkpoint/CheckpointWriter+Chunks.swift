@@ -126,7 +126,7 @@ extension CheckpointWriter {
             copy.store(UInt32(refs.count), NodeLayout.Chunk.refCount)
         }
         let ref = UInt64(offset) | 1
-        forwarding.set(UInt(bitPattern: node.address), ref, rows: rows)
+        forwarding.set(node.diskLocation.address, ref, rows: rows)
         return ref
     }
 
@@ -179,7 +179,7 @@ extension CheckpointWriter {
             copy.store(UInt32(refs.count), NodeLayout.Chunk.refCount)
         }
         let ref = UInt64(position) | 1
-        forwarding.set(UInt(bitPattern: chunk.node.address), ref, rows: rows)
+        forwarding.set(chunk.node.diskLocation.address, ref, rows: rows)
         return ref
     }
 }

@@ -44,7 +44,7 @@ extension CheckpointWriter {
             copy.store(UInt32(refs.count), NodeLayout.ListLeaf.refCount)
         }
         let ref = UInt64(offset) | 1
-        forwarding.set(UInt(bitPattern: leaf.node.address), ref)
+        forwarding.set(leaf.node.diskLocation.address, ref)
         try flushIfFull()
         return ref
     }

@@ -82,7 +82,7 @@ struct CheckpointWriter: ~Copyable {
             change(Node(memory))
         }
         let ref = UInt64(offset) | 1
-        forwarding.set(UInt(bitPattern: node.address), ref, rows: rows)
+        forwarding.set(node.diskLocation.address, ref, rows: rows)
         return ref
     }
 

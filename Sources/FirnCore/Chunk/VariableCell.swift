@@ -1,8 +1,8 @@
 /// The content of one cell of a variable column, and its address. The cell is in a chunk, or in an encoded chunk, which
 /// is decoded only if it is compressed text.
 ///
-/// The bytes belong to the store. They are valid as long as the version that they were read from is pinned. The bytes
-/// of compressed text are valid only until the thread has requested 16 other decoded nodes (see `Node.isScratch`).
+/// The bytes belong to the store. They are valid as long as the version that they were read from is pinned. Bytes of
+/// compressed text, or of a copied node, are valid only until the thread has requested 16 others (`ScratchNode`).
 @frozen
 public struct VariableCell {
     /// The length in the cell's slot: the value's length, or the number for null, a blob or a tree.

@@ -131,15 +131,14 @@ final class CleaningPlan {
         let unit = offset / OnDiskNode.unit
         guard !decided.contains(unit) else { return moving.contains(unit) }
         decided.insert(unit)
-        let node = Node(mapping.base + offset)
+        // The walk that marked the node has met no damage, but what is not kept in memory is read again.
+        let node = mapping.ref(to: offset).node
+        let byteCount = node.diskLocation.byteCount
         var moves = isCleared[offset / CleaningPlan.partByteCount]
-        OnDiskNode.forEachRef(node) { slot in
-            let word = slot.loadUnaligned(as: UInt64.self)
-            if word != 0, decide(NodeRef(word).address) { moves = true }
-        }
+        for address in OnDiskNode.refs(node) where decide(address) { moves = true }
         if moves {
             moving.insert(unit)
-            moved.append(offset..<offset + node.byteCount)
+            moved.append(offset..<offset + byteCount)
         }
         return moves
     }

@@ -30,7 +30,13 @@ package struct CompactionRule: Sendable {
     /// limit.
     package var bytesPerSecond = 64 << 20
 
-    package init() {}
+    package init() {
+        #if DEBUG
+            guard TestedMemory.isScarce else { return }
+            logByteCount.least = 4 << 10
+            closingLogByteCount = 0
+        #endif
+    }
 
     func isDue(log: Int, live: Int) -> Bool {
         isAutomatic && log > max(logByteCount.least, min(live, logByteCount.most))

@@ -1,6 +1,6 @@
 extension BytesIndexTree {
     /// The pairs from `position` to the end of the leaf that holds it; nil if no pair is at `position`. To continue,
-    /// call again with `position + count`.
+    /// call again with `position + count`. The run is valid until other leaves are read (`Node.isScratch`).
     static func run(from position: Int, in root: NodeRef) -> Run? {
         guard !root.isNone, position >= 0 else { return nil }
         var page = SlottedPage(root.node)
@@ -10,7 +10,7 @@ extension BytesIndexTree {
     }
 
     /// The pairs before `position` in the leaf that holds the last of them; nil if no pair is at `position - 1`. To
-    /// walk backwards, call again with `position - count`.
+    /// walk backwards, call again with `position - count`. The run is valid as long as one of `run(from:)`.
     static func run(upTo position: Int, in root: NodeRef) -> Run? {
         guard !root.isNone, position > 0 else { return nil }
         var page = SlottedPage(root.node)
@@ -33,7 +33,9 @@ extension BytesIndexTree {
     }
 
     private static func forEachRun(_ page: SlottedPage, lower: Int, upper: Int, _ body: (Run) -> Bool) -> Bool {
-        if page.isLeaf { return body(run(page, lower: lower, upper: upper)) }
+        if page.isLeaf {
+            return ScratchNode.holding(page.node) { body(run(SlottedPage($0), lower: lower, upper: upper)) }
+        }
         var start = 0
         for index in 0..<page.count {
             if start >= upper { break }
@@ -52,7 +54,9 @@ extension BytesIndexTree {
     private static func forEachRunBackwards(_ page: SlottedPage, lower: Int, upper: Int, _ body: (Run) -> Bool)
         -> Bool
     {
-        if page.isLeaf { return body(run(page, lower: lower, upper: upper)) }
+        if page.isLeaf {
+            return ScratchNode.holding(page.node) { body(run(SlottedPage($0), lower: lower, upper: upper)) }
+        }
         var end = page.total
         for index in stride(from: page.count - 1, through: 0, by: -1) {
             if end <= lower { break }

@@ -1,6 +1,6 @@
 extension IntegerIndexTree {
     /// The pairs from `position` to the end of the leaf that holds it; nil if no pair is at `position`. To continue,
-    /// call again with `position + count`.
+    /// call again with `position + count`. The run is valid until other leaves are read (`Node.isScratch`).
     static func run(from position: Int, in root: NodeRef) -> Run? {
         guard !root.isNone, position >= 0 else { return nil }
         var node = root.node
@@ -13,7 +13,7 @@ extension IntegerIndexTree {
     }
 
     /// The pairs before `position` in the leaf that holds the last of them; nil if no pair is at `position - 1`. To
-    /// walk backwards, call again with `position - count`.
+    /// walk backwards, call again with `position - count`. The run is valid as long as one of `run(from:)`.
     static func run(upTo position: Int, in root: NodeRef) -> Run? {
         guard !root.isNone, position > 0 else { return nil }
         var node = root.node
@@ -39,7 +39,7 @@ extension IntegerIndexTree {
     }
 
     private static func forEachRun(_ node: Node, lower: Int, upper: Int, _ body: (Run) -> Bool) -> Bool {
-        if node.width == 0 { return body(run(node, lower: lower, upper: upper)) }
+        if node.width == 0 { return ScratchNode.holding(node) { body(run($0, lower: lower, upper: upper)) } }
         let inner = IntegerIndexInner(node)
         var start = 0
         for index in 0..<node.count {
@@ -57,7 +57,7 @@ extension IntegerIndexTree {
     }
 
     private static func forEachRunBackwards(_ node: Node, lower: Int, upper: Int, _ body: (Run) -> Bool) -> Bool {
-        if node.width == 0 { return body(run(node, lower: lower, upper: upper)) }
+        if node.width == 0 { return ScratchNode.holding(node) { body(run($0, lower: lower, upper: upper)) } }
         let inner = IntegerIndexInner(node)
         var end = inner.total
         for index in stride(from: node.count - 1, through: 0, by: -1) {

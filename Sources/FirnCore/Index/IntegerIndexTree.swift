@@ -113,7 +113,7 @@ struct IntegerIndexProgression {
     /// The leaf that a progression encodes, in memory of this thread (`ScratchNode`).
     @inline(never)
     static func decoded(_ node: Node) -> Node {
-        ScratchNode.decoded(node) { mapping in
+        ScratchNode.unpacked(node) { mapping in
             let scratch = ScratchNode.make(
                 for: node, mapping, byteCount: NodeLayout.IntegerIndexLeaf.byteCount(capacity: node.capacity))
             scratch.form = 0

@@ -1,7 +1,8 @@
 /// A collection as stored in a row: its element block, or the root of its tree.
 ///
-/// It is a view that owns nothing. It is valid as long as the version that it was read from is pinned. Within a write
-/// transaction, it is valid until the row or the collection is written.
+/// It is a view that owns nothing. It is valid as long as the version that it was read from is pinned, and until the
+/// thread has read 16 other chunks (`Node.isScratch`). Within a write transaction, it is valid until the row or the
+/// collection is written.
 @frozen
 package struct ListCell {
     package let layout: ElementLayout
@@ -66,6 +67,14 @@ package struct ListCell {
         return (location.leaf.block, location.index)
     }
 
+    /// As `locate`, with the block's length.
+    @inline(__always)
+    private func locateBlock(_ index: Int) -> (location: (block: ElementBlock, index: Int), byteCount: Int) {
+        if let block { return ((ElementBlock(block, layout), index), blockByteCount) }
+        let location = ListTree.locate(index, in: root, layout)
+        return ((location.leaf.block, location.index), location.leaf.length)
+    }
+
     // MARK: One element
 
     /// The element's value (in a map, the entry's value). O(log n), plus a walk through the leaf if elements vary in
@@ -101,7 +110,8 @@ package struct ListCell {
 
     /// The elements as one run if they are fixed, never null and in one block; nil otherwise.
     ///
-    /// Costs a few loads and allocates nothing. The run is not aligned: use `loadUnaligned`.
+    /// Costs a few loads and allocates nothing. The run is not aligned: use `loadUnaligned`. It is valid until other
+    /// chunks and collections are read (`Node.isScratch`).
     @inlinable @inline(__always)
     package var contiguousElements: (start: UnsafeRawPointer, count: Int)? {
         if let block {
@@ -131,14 +141,19 @@ package struct ListCell {
         }
     }
 
-    /// Calls `body` with each block that the range covers and the indices in it, until it returns false.
+    /// Calls `body` with each block that the range covers and the indices in it, until it returns false. The block is
+    /// valid during the call, whatever `body` reads, but not longer.
     func forEachBlock(_ range: Range<Int>, _ body: (ElementBlock, Range<Int>) -> Bool) {
         assert(range.lowerBound >= 0 && range.upperBound <= count)
         var next = range.lowerBound
         while next < range.upperBound {
-            let location = locate(next)
+            let (location, byteCount) = locateBlock(next)
             let end = min(location.block.count, location.index + range.upperBound - next)
-            guard body(location.block, location.index..<end) else { return }
+            let bytes = UnsafeRawBufferPointer(start: location.block.base, count: byteCount)
+            let goesOn = ScratchNode.holding(bytes) {
+                body(ElementBlock($0.baseAddress.unsafelyUnwrapped, layout), location.index..<end)
+            }
+            guard goesOn else { return }
             next += end - location.index
         }
     }

@@ -118,6 +118,17 @@ enum OnDiskNode {
         }
     }
 
+    /// The addresses that the references of a node lead to. They are collected first, so that the node may be one that
+    /// stays valid only until others are read (`Node.isScratch`).
+    static func refs(_ node: Node) -> [UInt] {
+        var addresses: [UInt] = []
+        forEachRef(node) { slot in
+            let word = slot.loadUnaligned(as: UInt64.self)
+            if word != 0 { addresses.append(NodeRef(word).address) }
+        }
+        return addresses
+    }
+
     private static func forEachTableRef(
         _ node: Node, table: Int, count: Int, _ body: (UnsafeMutableRawPointer) -> Void
     ) {

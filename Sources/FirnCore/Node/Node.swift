@@ -16,7 +16,7 @@ import CFirn
 /// * `link` (u64) belongs to the node's owner. At first it is the node's index in the list of nodes that the
 ///   transaction made, later the next node on a dead list. No reader looks at it. In a checkpoint it is the node's
 ///   checksum: see `OnDiskNode`. In a decoded node, the lower 48 bits are the address of the on-disk node. The bits
-///   above them are the length of that node in units of 32 bytes.
+///   above them are the length of that node in units of 32 bytes, or 0 if it is the length of this node.
 /// * `width` (u16) is a chunk's bytes per value, or an inner node's level above the leaves.
 /// * `count` and `capacity` (u32) depend on the kind; `bytes` (u32) is the length of the complete node.
 ///
@@ -85,17 +85,18 @@ public struct Node: Equatable {
         @inline(__always) get { kindByte & Node.onDiskBit != 0 }
     }
 
-    /// Whether the node was decoded into memory of the reading thread (`ScratchNode`). It stays there until the thread
-    /// has requested 16 others. So code that needs the node for longer copies it.
+    /// Whether the node was decoded, or copied, into memory of the reading thread (`ScratchNode`). It stays there until
+    /// the thread has requested 16 others. So code that needs the node for longer copies it.
     var isScratch: Bool {
         @inline(__always) get { kindByte & Node.locationBits == Node.locationBits }
     }
 
-    /// The address and length of an on-disk node. For a decoded node they are those of the node that it was decoded
+    /// The address and length of a node. For a decoded node they are those of the node that it was decoded
     /// from.
     var diskLocation: (address: UInt, byteCount: Int) {
         guard isScratch else { return (UInt(bitPattern: address), byteCount) }
-        return (UInt(link & (1 << 48 - 1)), Int(link >> 48) * NodeLayout.diskUnit)
+        let units = Int(link >> 48)
+        return (UInt(link & (1 << 48 - 1)), units == 0 ? byteCount : units * NodeLayout.diskUnit)
     }
 
     /// The number of the node's kind, without the bits that say where the node is.

@@ -21,7 +21,7 @@ extension Compactor {
         let live = state.liveByteCount.load(ordering: .relaxed)
         let isDue =
             (rule.isDue(log: log.byteCountSinceCheckpoint, live: live)
-                || rule.isAutomatic && (before != .checkpoint && isHeapDue(live: live) || isDueForSpace(log)))
+                || rule.isAutomatic && (before != .checkpoint && isHeapDue(log, live: live) || isDueForSpace(log)))
             && mayRetry(log)
         let hasReleased = before == .nothing && rule.isAutomatic && (fileReferences.hasReleased || mayPunchHoles)
         guard isDue || hasReleased else { return }
@@ -65,10 +65,43 @@ extension Compactor {
     }
 
     /// Whether a checkpoint is due because of the memory that the newest version takes. A few bytes of the log may
-    /// change many leaves, and each of them is then on the heap or in scratch files.
-    private func isHeapDue(live: Int) -> Bool {
-        let limit = max(options.transactionMemoryByteCount, live / 4)
+    /// change many leaves, and each of them is then on the heap or in scratch files. An encrypted store has no scratch
+    /// files, so its heap may not grow with its data.
+    private func isHeapDue(_ log: Log, live: Int) -> Bool {
+        isHeap(above: max(options.transactionMemoryByteCount, log.isEncrypted ? 0 : live / 4))
+    }
+
+    private func isHeap(above limit: Int) -> Bool {
         // A checkpoint does not free what only older versions need.
-        return heap.byteCount > limit && heap.byteCount - versions.withLock { $0.deadByteCount } > limit
+        heap.byteCount > limit && heap.byteCount - versions.withLock { $0.deadByteCount } > limit
+    }
+
+    /// Whether the newest version of an encrypted store takes so much memory that the next transaction waits for a
+    /// checkpoint. Transactions have then been faster than the compactor. A plain store writes to scratch files
+    /// instead.
+    func isHeapOverfull(_ log: Log) -> Bool {
+        log.isEncrypted && options.compaction.isAutomatic && isHeap(above: 2 * options.transactionMemoryByteCount)
+            && mayRetry(log)
+    }
+
+    /// Writes a checkpoint before a transaction begins, if there is an overfull heap to be freed. If that fails, the
+    /// transaction begins nevertheless.
+    func freeOverfullHeap(_ log: Log) throws(StoreError) {
+        guard isHeapOverfull(log) else { return }
+        let start = clock.monotonic()
+        do throws(StoreError) {
+            let report = try thread.run { () throws(StoreError) -> CompactionReport? in
+                // The checkpoint that was being written may have freed it.
+                guard isHeapOverfull(log) else { return nil }
+                var rule = options.compaction
+                rule.bytesPerSecond = 0
+                return try writeDueCheckpoint(rule)
+            }
+            noteReport(report, since: start)
+        } catch {
+            if error.code == .closed { throw error }
+            if error.isDiskFull { _ = noteFullDisk(log, spaceNeeds(log)) }
+            options.onEvent?(.compactionFailed(error))
+        }
     }
 }

@@ -134,7 +134,7 @@ extension Compactor {
             mapping = try makeMapping(log, file.byteCount)
         }
         try mapping.add(
-            file, log: log, reading: options.checkpointReading,
+            file, log: log, reading: store.checkpointReading,
             origin: CheckpointMapping.Origin(pin.snapshot.resolvedSchema, stamp: pin.stamp, isOpened: false))
         options.duringCompaction?()
         var rebase = Rebase(

@@ -138,7 +138,7 @@ extension Store {
         if first == 1 { bases.append(.empty(created: try logged(log.created))) }
         for checkpoint in checkpoints where checkpoint.version + 1 >= first {
             bases.append(
-                try .stored(checkpoint, log: log, reading: options.checkpointReading, fileReferences: fileReferences))
+                try .stored(checkpoint, log: log, reading: checkpointReading, fileReferences: fileReferences))
         }
         return bases
     }

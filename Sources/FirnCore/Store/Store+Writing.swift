@@ -15,6 +15,7 @@ extension Store {
         var deadline: Int64?
         while true {
             try checkWritable()
+            if let log { try compactor.freeOverfullHeap(log) }
             try acquireWriteLock()
             if let transaction = try makeTransaction(replacing: own, at: callSite) { return transaction }
             try waitForHolders(replacing: own.pin, &deadline)
@@ -40,7 +41,7 @@ extension Store {
 
     func request(_ request: PostponedWrites.Request) {
         do { try checkWritable() } catch { return request.ready(.failure(error)) }
-        if let log, !log.isWriting { return beginOnThread(request) }
+        if let log, !log.isWriting || compactor.isHeapOverfull(log) { return beginOnThread(request) }
         queue.request { [self] in
             // By now another process may write.
             if let log, !log.isWriting || log.shouldReleaseWriting && log.isTimeSliceOver {

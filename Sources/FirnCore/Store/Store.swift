@@ -35,6 +35,8 @@ package final class Store: TransactionOwner {
     /// The state that the store's transactions share.
     let context: TransactionContext
     let fileReferences: CheckpointFileReferences
+    /// How the files of the store's checkpoints are read.
+    let checkpointReading: CheckpointReading
     let compaction: CompactionState
     /// The reference that threads which work for the store use, so that they keep no store open.
     let reference = WeakReference<Store>()
@@ -84,14 +86,15 @@ package final class Store: TransactionOwner {
             heap = NodeHeap(SpillHeap(scratchFolder, holdsAllNodes: options.activeVersionPolicy == .spill))
         }
         let fileReferences = CheckpointFileReferences()
+        let reading = options.makeCheckpointReading()
         var start: CheckpointBase?
         if let log, let checkpoint = log.checkpoint {
             start = try CheckpointBase(
-                checkpoint: checkpoint, log: log, reading: options.checkpointReading, fileReferences: fileReferences)
+                checkpoint: checkpoint, log: log, reading: reading, fileReferences: fileReferences)
         }
         self.init(
             log: log, options, limit, isReadOnly: options.log?.access == .readOnly, heap: heap, clock: clock,
-            start: start, fileReferences: fileReferences)
+            start: start, fileReferences: fileReferences, reading: reading)
         reference.begin(self)
         retain(options.historyRetention)
         guard let log else { return }
@@ -137,12 +140,13 @@ package final class Store: TransactionOwner {
         self.init(
             log: nil, StoreOptions(log: nil), VersionLimit(), isReadOnly: false,
             heap: NodeHeap(), clock: ManualClock(now: checkpoint.time), start: start,
-            startVersion: max(checkpoint.version, 1) - 1, fileReferences: fileReferences)
+            startVersion: max(checkpoint.version, 1) - 1, fileReferences: fileReferences, reading: reading)
     }
 
     private init(
         log: Log?, _ options: StoreOptions, _ limit: VersionLimit, isReadOnly: Bool, heap: NodeHeap,
-        clock: any Clock, start: CheckpointBase?, startVersion: UInt64? = nil, fileReferences: CheckpointFileReferences
+        clock: any Clock, start: CheckpointBase?, startVersion: UInt64? = nil,
+        fileReferences: CheckpointFileReferences, reading: CheckpointReading
     ) {
         self.log = log
         self.options = options
@@ -156,6 +160,7 @@ package final class Store: TransactionOwner {
         self.clock = clock
         self.isReadOnly = isReadOnly
         self.fileReferences = fileReferences
+        checkpointReading = reading
         compaction = CompactionState(from: start, blockByteCount: log?.holeByteCount ?? FileRange.blockByteCount)
         if let start {
             context = TransactionContext(

@@ -10,7 +10,7 @@ package struct StoreOptions: Sendable {
     /// nodes to a scratch file in the store's folder. Stores in memory never spill.
     ///
     /// A store also compacts itself when the newest version has too much outside of its checkpoint. That is more than
-    /// this number of bytes, and more than a quarter of the live data.
+    /// this number of bytes, and more than a quarter of the live data, unless the store is encrypted.
     package var transactionMemoryByteCount = 1 << 30
     /// A transaction is refused while more versions than this are active. The newest version is active, and so is each
     /// version that something in this or another process holds. At least 1; nil for no limit.
@@ -23,6 +23,9 @@ package struct StoreOptions: Sendable {
     /// Whether the files of a checkpoint are mapped. If false, the pieces that are needed are read into memory instead.
     /// This is for a volume whose device may vanish, because reading a mapping of it would then stop the program.
     package var readsByMapping = true
+    /// The most bytes for what is decrypted of the checkpoints of an encrypted store; nil for no limit. See
+    /// `DecryptedMemory`.
+    package var decryptedMemoryByteCount: Int? = 1 << 30
     /// Called with damage that a getter meets, before the program stops, because a getter can't throw. It is called
     /// on the thread that met the damage, and must not use the store.
     package var onDamage: (@Sendable (StoreDamage) -> Void)?
@@ -48,8 +51,12 @@ package struct StoreOptions: Sendable {
 }
 
 extension StoreOptions {
-    /// How the files of the store's checkpoints are read.
-    var checkpointReading: CheckpointReading { CheckpointReading(isByMapping: readsByMapping, onDamage: onDamage) }
+    /// How the files of a store's checkpoints are read, with memory for what is decrypted of them.
+    func makeCheckpointReading() -> CheckpointReading {
+        CheckpointReading(
+            isByMapping: readsByMapping, onDamage: onDamage,
+            decryptedMemory: DecryptedMemory(limit: decryptedMemoryByteCount))
+    }
 
     /// How much may be held.
     func versionLimit() throws(StoreError) -> VersionLimit {

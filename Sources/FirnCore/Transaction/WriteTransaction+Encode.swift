@@ -106,9 +106,9 @@ extension WriteTransaction {
                 let cell =
                     isLaidOutAsBefore(id, column)
                     ? UpdatedCell(
-                        key: key, chunk: chunk, row: row, oldNode: kept.old.chunkNode(column),
+                        key: key, chunk: chunk, row: row, oldRef: NodeRef(kept.old.chunkSlot(column).pointee),
                         oldRow: row - kept.newStart + kept.oldStart)
-                    : UpdatedCell(key: key, chunk: chunk, row: row, oldNode: chunk.node, oldRow: row)
+                    : UpdatedCell(key: key, chunk: chunk, row: row, oldRef: NodeRef(chunk.node), oldRow: row)
                 encoder.updated(column: column, cell)
             }
         }

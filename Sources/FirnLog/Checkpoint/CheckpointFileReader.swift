@@ -15,7 +15,9 @@ package final class CheckpointFileReader: Sendable {
     }
 
     /// The unit of reading, a power of two. A range that begins and ends with a unit is decrypted once.
-    package var unitByteCount: Int { cipher == nil ? ReservedMemory.alignment : CheckpointBlocks.textByteCount }
+    package var unitByteCount: Int { cipher == nil ? ReservedMemory.alignment : Self.encryptedUnitByteCount }
+    /// The unit of reading an encrypted file.
+    package static let encryptedUnitByteCount = CheckpointBlocks.textByteCount
 
     package var isEncrypted: Bool { cipher != nil }
 

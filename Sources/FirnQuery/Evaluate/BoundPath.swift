@@ -1,3 +1,4 @@
+import CFirn
 import FirnCore
 
 /// A property path bound to tables and columns.
@@ -218,7 +219,8 @@ extension ListCell {
     /// Calls `body` with each link that is not nil, until it returns false.
     @inline(__always)
     func forEachLink(_ body: (Int64) -> Bool) -> Bool {
-        if let run = contiguousElements {
+        // What `body` reads may replace a run that is a copy: see `firn_scratch.h`.
+        if let run = contiguousElements, !firn_scratch_has_copy(run.start) {
             for index in 0..<run.count {
                 let key = run.start.loadUnaligned(fromByteOffset: index &* 8, as: Int64.self)
                 if key >= 0, !body(key) { return false }

@@ -13,13 +13,14 @@ public final class ReservedMemory: @unchecked Sendable {
     public let byteCount: Int
     private let mark = ForkMark()
 
-    /// Reserves at least `byteCount` bytes of addresses, beginning at a multiple of 4 GiB.
+    /// Reserves at least `byteCount` bytes of addresses, beginning at a multiple of `alignment`. Files that are found
+    /// by the upper half of an address need one of 4 GiB.
     ///
     /// Reserving costs no memory. It throws if the process has no addresses left (a limit set by `ulimit -v` counts
     /// them).
-    public init(byteCount: Int) throws(StorageError) {
+    public init(byteCount: Int, alignment: Int = 1 << 32) throws(StorageError) {
         let length = Self.roundUp(byteCount)
-        guard let base = firn_reserve_memory(length, 1 << 32) else {
+        guard let base = firn_reserve_memory(length, alignment) else {
             throw StorageError(.outOfMemory, operation: "reserving \(length) bytes of addresses", path: "memory")
         }
         self.base = base

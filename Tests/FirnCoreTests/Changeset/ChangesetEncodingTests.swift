@@ -80,7 +80,7 @@ struct ChangesetEncodingTests {
                             column: number,
                             UpdatedCell(
                                 key: keys[row], chunk: newLeaf.chunk(number), row: row,
-                                oldNode: oldLeaf.chunk(number).node,
+                                oldRef: NodeRef(oldLeaf.chunk(number).node),
                                 oldRow: row))
                     }
                 }
@@ -214,7 +214,7 @@ struct ChangesetEncodingTests {
                         column: column,
                         UpdatedCell(
                             key: Int64(row + 1), chunk: newLeaf.chunk(column), row: row,
-                            oldNode: oldLeaf.chunk(column).node,
+                            oldRef: NodeRef(oldLeaf.chunk(column).node),
                             oldRow: row))
                 }
             }
@@ -288,7 +288,8 @@ struct ChangesetEncodingTests {
                 encoder.updated(
                     column: column,
                     UpdatedCell(
-                        key: 4, chunk: newLeaf.chunk(column), row: 0, oldNode: oldLeaf.chunk(column).node, oldRow: 0))
+                        key: 4, chunk: newLeaf.chunk(column), row: 0, oldRef: NodeRef(oldLeaf.chunk(column).node),
+                        oldRow: 0))
             }
         }
         let changes = try #require(try Changeset(version: 1, time: 0, parts: updated).tables[Self.table])

@@ -356,7 +356,7 @@ import Testing
         checkpoint.state = state.encode()
         let error = #expect(throws: StoreError.self) {
             try CheckpointMapping.open(
-                checkpoint, log: log, reading: people.store.options.checkpointReading,
+                checkpoint, log: log, reading: people.store.checkpointReading,
                 fileReferences: CheckpointFileReferences())
         }
         #expect(error?.description.contains("hole") == true)

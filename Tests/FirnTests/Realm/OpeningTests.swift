@@ -100,6 +100,7 @@ import Testing
             ("deleteRealmIfMigrationNeeded", { $0.deleteRealmIfMigrationNeeded = true }),
             ("seedFilePath: /seed", { $0.seedFilePath = URL(filePath: "/seed") }),
             ("maximumNumberOfActiveVersions: 9", { $0.maximumNumberOfActiveVersions = 9 }),
+            ("decryptedMemoryLimit: nil", { $0.decryptedMemoryLimit = nil }),
             ("maximumRetainedBytes: 8", { $0.maximumRetainedBytes = 8 }),
             ("activeVersionPolicy: spill", { $0.activeVersionPolicy = .spill }),
             ("durability: none", { $0.durability = .none }), ("verifyOnOpen: ", { $0.verifyOnOpen = .everything }),
@@ -117,13 +118,14 @@ import Testing
         }
     }
 
-    @Test func aTimeThatIsNaNIsRefused() {
+    @Test func aNumberThatMakesNoSenseIsRefused() {
         let folder = TemporaryFolder()
         let configuration = Realm.Configuration(
             fileURL: URL(fileURLWithPath: folder.path + "/store"), objectTypes: [Dog.self, Person.self])
         let changes: [(inout Realm.Configuration) -> Void] = [
             { $0.lockTimeout = .nan }, { $0.durability = .relaxed(interval: .nan) },
             { $0.activeVersionPolicy = .wait(.nan) }, { $0.historyRetention = .age(.nan) },
+            { $0.decryptedMemoryLimit = -1 },
         ]
         for change in changes {
             var changed = configuration

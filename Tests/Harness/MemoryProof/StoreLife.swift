@@ -1,32 +1,38 @@
 import FirnCore
+import FirnCrypto
 import FirnLog
 import FirnStorage
 
 /// The steps in the life of a store that is larger than memory. `generations` is the oracle: how often each object
 /// was changed.
+///
+/// An encrypted store has no scratch files. So what is one large transaction without a key is many here, and between
+/// them the store compacts itself.
 struct StoreLife {
     let folder: String
     let objectCount: Int
     let memory: Int
+    let isEncrypted: Bool
     private var generations: [UInt8]
     private var random: UInt64 = 7
     private let meter: Meter
 
-    init(folder: String, objectCount: Int, memory: Int) {
+    init(folder: String, objectCount: Int, memory: Int, isEncrypted: Bool) {
         self.folder = folder
         self.objectCount = objectCount
         self.memory = memory
+        self.isEncrypted = isEncrypted
         generations = [UInt8](repeating: 0, count: objectCount)
         meter = Meter(folder: folder)
     }
 
     mutating func run() throws {
-        var store = try open(isAutomatic: false)
-        try meter.step("load in one transaction", store: store) { try load(store) }
+        var store = try open(isAutomatic: isEncrypted)
+        try meter.step(isEncrypted ? "load" : "load in one transaction", store: store) { try load(store) }
         try meter.step("scan what was loaded", store: store) { try scan(store) }
         try store.close()
-        store = try meter.opening("reopen, from the log alone") { try open(isAutomatic: true) }
-        try meter.step("scan what was replayed", store: store) { try scan(store) }
+        store = try meter.opening(isEncrypted ? "reopen" : "reopen, from the log alone") { try open(isAutomatic: true) }
+        try meter.step("scan again", store: store) { try scan(store) }
         try meter.step("change 5,000 objects, 20 a transaction", store: store) { try change(store, 250, of: 20) }
         try meter.step("compact", store: store) { try store.compact() }
         try meter.step("scan the checkpoint", store: store) { try scan(store) }
@@ -36,7 +42,13 @@ struct StoreLife {
         try meter.step("change 200 objects, one a transaction", store: store) { try change(store, 200, of: 1) }
         try meter.step("compact what has changed", store: store) { try store.compact() }
         try meter.step("change 5,000 objects, one a transaction", store: store) { try change(store, 5_000, of: 1) }
-        try meter.step("change 100,000 objects in one transaction", store: store) { try change(store, 1, of: 100_000) }
+        if isEncrypted {
+            try meter.step("change 10,000 objects, 100 a transaction", store: store) { try change(store, 100, of: 100) }
+        } else {
+            try meter.step("change 100,000 objects in one transaction", store: store) {
+                try change(store, 1, of: 100_000)
+            }
+        }
         try meter.step("compact", store: store) { try store.compact() }
         try meter.step("scan", store: store) { try scan(store) }
         try store.close()
@@ -47,15 +59,23 @@ struct StoreLife {
 
     private func open(isAutomatic: Bool, verify: VerifyOnOpen = .directory) throws -> Store {
         var options = StoreOptions(log: LogOptions(folder: folder + "/store", verify: verify))
-        options.transactionMemoryByteCount = memory / 4
+        options.transactionMemoryByteCount = memory / (isEncrypted ? 8 : 4)
+        options.decryptedMemoryByteCount = memory / 4
+        if isEncrypted {
+            let key = [UInt8](repeating: 0x46, count: EncryptionKey.byteCount)
+            options.log?.encryptionKey = key.withUnsafeBytes { EncryptionKey($0) }
+        }
         options.compaction.isAutomatic = isAutomatic
         return try Store(options, storage: PosixStorage.shared)
     }
 
     // MARK: Steps
 
+    /// The number of objects that an encrypted store takes in one transaction.
+    private static let loadedTogether = 10_000
+
     private func load(_ store: Store) throws {
-        let transaction = try store.beginWrite()
+        var transaction = try store.beginWrite()
         try transaction.changeSchema(
             to: StoreSchema(tables: [
                 TableSchema(
@@ -68,6 +88,10 @@ struct StoreLife {
                     ])
             ]))
         for number in 0..<objectCount {
+            if isEncrypted, number % Self.loadedTogether == 0, number > 0 {
+                try transaction.commit()
+                transaction = try store.beginWrite()
+            }
             var row = transaction.beginRow(TableID(0))
             for (column, value) in Record(number, generation: 0).values.enumerated() {
                 transaction.fill(&row, column: column, value: value)

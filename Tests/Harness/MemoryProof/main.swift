@@ -10,8 +10,8 @@ import FirnStorage
     import Glibc
 #endif
 
-// firn-memory-proof FOLDER OBJECTS MEMORY: the whole life of a store with objects of about 650 bytes, of which MEMORY
-// bytes fit in memory at once.
+// firn-memory-proof FOLDER OBJECTS MEMORY [encrypted]: the whole life of a store with objects of about 650 bytes, of
+// which MEMORY bytes fit in memory at once.
 //
 // Every value is a function of an object's number and of how often it was changed, so each scan compares everything.
 // `Tools/prove-memory` runs it in a memory cgroup. Each step prints its time, the most memory that it had at once
@@ -25,13 +25,15 @@ func fail(_ text: String) -> Never {
 }
 
 let words = CommandLine.arguments
-guard words.count == 4, let objectCount = Int(words[2]), objectCount > 1000, let memory = Int(words[3]) else {
-    fail("usage: firn-memory-proof FOLDER OBJECTS MEMORY")
+guard (4...5).contains(words.count), words.dropFirst(4).allSatisfy({ $0 == "encrypted" }),
+    let objectCount = Int(words[2]), objectCount > 1000, let memory = Int(words[3])
+else {
+    fail("usage: firn-memory-proof FOLDER OBJECTS MEMORY [encrypted]")
 }
 let folder = words[1]
 
 do {
-    var life = StoreLife(folder: folder, objectCount: objectCount, memory: memory)
+    var life = StoreLife(folder: folder, objectCount: objectCount, memory: memory, isEncrypted: words.count == 5)
     try life.run()
 } catch {
     fail("\(error)")

@@ -65,7 +65,7 @@ enum ChunkEncoding {
     /// The decoded form of a chunk, in memory of this thread (`ScratchNode`).
     @inline(never)
     static func decoded(_ node: Node) -> Node {
-        ScratchNode.decoded(node) { mapping in
+        ScratchNode.unpacked(node) { mapping in
             switch Form(rawValue: node.form) {
             case .integers: integers(node, mapping)
             case .bits: bits(node, mapping)

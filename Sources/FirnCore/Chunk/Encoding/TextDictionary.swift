@@ -15,13 +15,11 @@ struct TextDictionary {
         guard rowCount >= 64 else { return nil }
         var table = [Int32](repeating: -1, count: 1024)
         for (index, leaf) in leaves.enumerated() {
-            let chunk = leaf.chunk(column)
             var codes = [UInt8](repeating: 0, count: leaf.count)
             for row in 0..<leaf.count {
-                let slot = chunk.slot(row)
-                if slot.length == Chunk.Slot.blob || slot.length == Chunk.Slot.tree { return nil }
-                let bytes = UnsafeRawBufferPointer(start: chunk.heap + Int(slot.offset), count: slot.heapLength)
-                var bucket = Int(truncatingIfNeeded: TextDictionary.hash(bytes, slot.length) & 1023)
+                let cell = TextDictionary.cell(leaf, column, row: row)
+                if cell.length == Chunk.Slot.blob || cell.length == Chunk.Slot.tree { return nil }
+                var bucket = Int(truncatingIfNeeded: TextDictionary.hash(cell.bytes, cell.length) & 1023)
                 while true {
                     let code = table[bucket]
                     if code < 0 {
@@ -34,13 +32,10 @@ struct TextDictionary {
                         break
                     }
                     let first = firsts[Int(code)]
-                    let known = leaves[first.leaf].chunk(column)
-                    let knownSlot = known.slot(first.row)
-                    if knownSlot.length == slot.length,
-                        bytes.elementsEqual(
-                            UnsafeRawBufferPointer(
-                                start: known.heap + Int(knownSlot.offset), count: knownSlot.heapLength))
-                    {
+                    // Both cells are read here, because a chunk stays valid only until others have been read.
+                    let known = TextDictionary.cell(leaves[first.leaf], column, row: first.row)
+                    let cell = TextDictionary.cell(leaf, column, row: row)
+                    if known.length == cell.length, known.bytes.elementsEqual(cell.bytes) {
                         codes[row] = UInt8(code)
                         break
                     }
@@ -52,6 +47,13 @@ struct TextDictionary {
         // The distinct values must fit in one chunk.
         let heap = firsts.reduce(0) { $0 + leaves[$1.leaf].chunk(column).slot($1.row).heapLength }
         guard heap < Limits.chunkByteCount / 2 else { return nil }
+    }
+
+    /// The length in a cell's slot, and the bytes of its value.
+    private static func cell(_ leaf: Leaf, _ column: Int, row: Int) -> (length: UInt16, bytes: UnsafeRawBufferPointer) {
+        let chunk = leaf.chunk(column)
+        let slot = chunk.slot(row)
+        return (slot.length, UnsafeRawBufferPointer(start: chunk.heap + Int(slot.offset), count: slot.heapLength))
     }
 
     private static func hash(_ bytes: UnsafeRawBufferPointer, _ length: UInt16) -> UInt64 {
