@@ -76,23 +76,22 @@ extension Compactor {
         heap.byteCount > limit && heap.byteCount - versions.withLock { $0.deadByteCount } > limit
     }
 
-    /// Whether the newest version of an encrypted store takes so much memory that the next transaction waits for a
-    /// checkpoint. Transactions have then been faster than the compactor. A plain store writes to scratch files
+    /// Whether an encrypted store takes so much memory that the next transaction waits for the compactor. Transactions
+    /// have then been faster, and what a checkpoint is written from counts, too. A plain store writes to scratch files
     /// instead.
     func isHeapOverfull(_ log: Log) -> Bool {
-        log.isEncrypted && options.compaction.isAutomatic && isHeap(above: 2 * options.transactionMemoryByteCount)
+        log.isEncrypted && options.compaction.isAutomatic && heap.byteCount > 2 * options.transactionMemoryByteCount
             && mayRetry(log)
     }
 
-    /// Writes a checkpoint before a transaction begins, if there is an overfull heap to be freed. If that fails, the
-    /// transaction begins nevertheless.
+    /// Waits for the checkpoint that is being written before a transaction begins, and writes another one, if there is
+    /// an overfull heap to be freed. If that fails, the transaction begins nevertheless.
     func freeOverfullHeap(_ log: Log) throws(StoreError) {
         guard isHeapOverfull(log) else { return }
         let start = clock.monotonic()
         do throws(StoreError) {
             let report = try thread.run { () throws(StoreError) -> CompactionReport? in
-                // The checkpoint that was being written may have freed it.
-                guard isHeapOverfull(log) else { return nil }
+                guard isHeap(above: options.transactionMemoryByteCount) else { return nil }
                 var rule = options.compaction
                 rule.bytesPerSecond = 0
                 return try writeDueCheckpoint(rule)

@@ -194,6 +194,30 @@
             try store.close()
         }
 
+        /// An encrypted store writes no nodes to scratch files. So a transaction waits for a checkpoint if there are
+        /// too many on the heap, and they never take much more than twice the limit.
+        @Test func transactionsThatAreFasterThanTheCompactorWait() throws {
+            let storage = MemoryStorage()
+            try Self.fill(storage)
+            var options = Self.options(limit: Self.limit)
+            options.compaction.isAutomatic = true
+            options.transactionMemoryByteCount = 1 << 20
+            let store = try Store(options, storage: storage, clock: ManualClock())
+            let checkpoint = store.log?.checkpoint?.version
+            var most = 0
+            for round in 0..<30 {
+                let transaction = try store.beginWrite()
+                for id in 200 * round..<200 * (round + 1) {
+                    transaction.set(Self.table, column: 6, key: Int64(id), to: .data([UInt8](repeating: 1, count: 900)))
+                }
+                try transaction.commit()
+                most = max(most, store.heap.byteCount)
+            }
+            #expect(most > options.transactionMemoryByteCount && most < 3 * options.transactionMemoryByteCount)
+            #expect(store.log?.checkpoint?.version ?? 0 > checkpoint ?? 0)
+            try store.close()
+        }
+
         /// A block is authenticated each time it is decrypted: what was right once is refused when it is changed.
         @Test func aBlockThatIsChangedLaterIsRefused() throws {
             let storage = MemoryStorage()

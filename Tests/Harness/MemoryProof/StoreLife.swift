@@ -59,8 +59,8 @@ struct StoreLife {
 
     private func open(isAutomatic: Bool, verify: VerifyOnOpen = .directory) throws -> Store {
         var options = StoreOptions(log: LogOptions(folder: folder + "/store", verify: verify))
-        options.transactionMemoryByteCount = memory / (isEncrypted ? 8 : 4)
-        options.decryptedMemoryByteCount = memory / 4
+        options.transactionMemoryByteCount = memory / (isEncrypted ? 16 : 4)
+        options.decryptedMemoryByteCount = memory / 8
         if isEncrypted {
             let key = [UInt8](repeating: 0x46, count: EncryptionKey.byteCount)
             options.log?.encryptionKey = key.withUnsafeBytes { EncryptionKey($0) }
