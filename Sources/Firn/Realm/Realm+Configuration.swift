@@ -214,7 +214,7 @@ extension Realm {
         ///
         /// Up to half of it, what was read stays decrypted until the store is closed or compacted, so reading it again
         /// costs nothing more. After that, what is read is decrypted again, unless it is among what was read last. The
-        /// parts that lead to others are not counted. They take about 8 MB for a million objects. Opening throws
+        /// nodes that lead to others are not counted: a small part of the data, which always stays. Opening throws
         /// `.invalidInput` for a negative number. Set by the first opener.
         public var decryptedMemoryLimit: Int? = 1 << 30
 
