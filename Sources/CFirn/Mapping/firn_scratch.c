@@ -32,8 +32,9 @@ static unsigned test_count;
 
 static void release(void *pointer) {
     struct scratch *scratch = pointer;
-    for (unsigned ring = 0; ring < FIRN_SCRATCH_RING_COUNT; ring++) {
-        for (unsigned slot = 0; slot < scratch->rings[ring].count; slot++) free(scratch->rings[ring].entries[slot].memory);
+    for (unsigned number = 0; number < FIRN_SCRATCH_RING_COUNT; number++) {
+        struct ring *ring = &scratch->rings[number];
+        for (unsigned slot = 0; slot < ring->count; slot++) free(ring->entries[slot].memory);
     }
     free(scratch);
     own = NULL;

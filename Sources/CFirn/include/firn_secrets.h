@@ -13,10 +13,10 @@ void *_Nullable firn_secret_allocate(size_t length);
 // Overwrites a secret with zeros and frees its pages.
 void firn_secret_free(void *_Nonnull secret, size_t length);
 
-// Excludes memory from core dumps, if the system can do that.
-/* The unit in which the system gives memory, in bytes. */
+// The unit in which the system gives memory, in bytes.
 size_t firn_page_byte_count(void);
 
+// Excludes memory from core dumps, if the system can do that.
 void firn_exclude_from_dumps(void *_Nonnull address, size_t length);
 
 // Fills a buffer from the system's generator, in one call for up to 256 bytes. False if that fails.

@@ -113,7 +113,7 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
         guard let before = list.cell(in: old),
             old.table(list.binding.table).mayHaveLink(list, toOneOf: [target: affected], among: before.count)
         else { return difference }
-        let keys = list.cell(in: old)?.keys ?? []
+        let keys = before.keys
         difference.addModifications(keys.indices.filter { affected.contains(keys[$0]) })
         return difference
     }
@@ -126,7 +126,7 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
         guard let before = list.cell(in: old),
             old.table(list.binding.table).mayHaveLink(list, toOneOf: targets, among: before.count)
         else { return }
-        let values = values(list, old)
+        let values = before.values
         difference.addModifications(values.indices.filter { values[$0].links(toOneOf: targets) })
     }
 

@@ -61,15 +61,13 @@ package struct ListCell {
     /// The block that contains the element at `index`, and the element's index in that block. O(log n).
     @inline(__always)
     func locate(_ index: Int) -> (block: ElementBlock, index: Int) {
-        assert(index >= 0 && index < count, "Firn: element \(index) of \(count)")
-        if let block { return (ElementBlock(block, layout), index) }
-        let location = ListTree.locate(index, in: root, layout)
-        return (location.leaf.block, location.index)
+        locateBlock(index).location
     }
 
     /// As `locate`, with the block's length.
     @inline(__always)
     private func locateBlock(_ index: Int) -> (location: (block: ElementBlock, index: Int), byteCount: Int) {
+        assert(index >= 0 && index < count, "Firn: element \(index) of \(count)")
         if let block { return ((ElementBlock(block, layout), index), blockByteCount) }
         let location = ListTree.locate(index, in: root, layout)
         return ((location.leaf.block, location.index), location.leaf.length)

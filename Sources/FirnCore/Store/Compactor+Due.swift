@@ -52,14 +52,12 @@ extension Compactor {
                 needs = compactor.spaceNeeds(log)
                 return try compactor.writeDueCheckpoint(rule)
             }
-            compactor.noteReport(report, since: start)
-            if report != nil { compactor.state.spaceRetry.withLock { $0.noteSuccess() } }
+            compactor.noteDueReport(report, since: start)
             guard rule == nil || report != nil else { return CompactorThread.End() }
             let now = compactor.clock.monotonic()
             return CompactorThread.End(next: (now, look(after: rule == nil ? .removal : .checkpoint)))
         } catch {
-            let retry = error.isDiskFull ? compactor.noteFullDisk(log, needs ?? compactor.spaceNeeds(log)) : nil
-            if error.code != .closed { compactor.options.onEvent?(.compactionFailed(error)) }
+            let retry = compactor.noteFailure(error, log, needs: needs)
             return CompactorThread.End(failure: error, next: retry.map { ($0, look(after: .failure)) })
         }
     }
@@ -96,11 +94,24 @@ extension Compactor {
                 rule.bytesPerSecond = 0
                 return try writeDueCheckpoint(rule)
             }
-            noteReport(report, since: start)
+            noteDueReport(report, since: start)
         } catch {
+            _ = noteFailure(error, log, needs: nil)
             if error.code == .closed { throw error }
-            if error.isDiskFull { _ = noteFullDisk(log, spaceNeeds(log)) }
-            options.onEvent?(.compactionFailed(error))
         }
+    }
+
+    private func noteDueReport(_ report: CompactionReport?, since start: Int64) {
+        noteReport(report, since: start)
+        if report != nil { state.spaceRetry.withLock { $0.noteSuccess() } }
+    }
+
+    /// Notes that a checkpoint that was due failed. Returns when the next one may be tried if the disk was full.
+    ///
+    /// - Parameter needs: the space that it needed, and the space that it found; nil if that is what it would need now.
+    private func noteFailure(_ error: StoreError, _ log: Log, needs: (needed: Int, space: Int)?) -> Int64? {
+        let retry = error.isDiskFull ? noteFullDisk(log, needs ?? spaceNeeds(log)) : nil
+        if error.code != .closed { options.onEvent?(.compactionFailed(error)) }
+        return retry
     }
 }

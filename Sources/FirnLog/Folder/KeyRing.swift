@@ -61,8 +61,7 @@ final class KeyRing: Sendable {
     func cipher(_ salt: FileSalt, header: UnsafeRawBufferPointer, of storeID: StoreID) -> SealingCipher? {
         guard let keys = proven.withLock({ $0.last { $0.storeID == storeID }?.keys }) else { return nil }
         return SealingCipher(
-            cipher: keys.cipher(salt: salt.bytes, header: header), randomness: randomness,
-            pool: keys.algorithm == .aesGCMSIV ? NoncePool(randomness) : nil)
+            cipher: keys.cipher(salt: salt.bytes, header: header), nonces: NoncePool(randomness, for: keys.algorithm))
     }
 
     func makeSalt() -> FileSalt { FileSalt(randomness) }

@@ -5,15 +5,13 @@ import FirnStorage
 /// The cipher of a segment or a checkpoint file, and where its nonces come from.
 struct SealingCipher: Sendable {
     let cipher: FileCipher
-    let randomness: any Randomness
-    /// The nonces, if the algorithm allows that they are made before they are needed.
-    let pool: NoncePool?
+    let nonces: NoncePool
 
     /// Encrypts the first bytes of `bytes` in place. The last 28 bytes of `bytes` become the nonce and the tag.
     func seal(_ bytes: UnsafeMutableRawBufferPointer, authenticating data: UnsafeRawBufferPointer) {
         let end = bytes.count - SealSize.total
         let nonce = UnsafeMutableRawBufferPointer(rebasing: bytes[end..<end + SealSize.nonce])
-        if let pool { pool.fill(nonce) } else { randomness.fill(nonce) }
+        nonces.fill(nonce)
         cipher.seal(
             UnsafeMutableRawBufferPointer(rebasing: bytes[..<end]), nonce: UnsafeRawBufferPointer(nonce),
             tag: UnsafeMutableRawBufferPointer(rebasing: bytes[(end + SealSize.nonce)...]), authenticating: data)

@@ -1,31 +1,34 @@
 import FirnCrypto
 import FirnStorage
 
-/// Nonces of AES-256-GCM-SIV, which the system makes 21 at a time: asking it for each one costs more than encrypting a
-/// small frame.
+/// The nonces of a file, which the system makes `count` at a time.
 ///
-/// A machine that is resumed twice from one image of its memory takes the nonces of the pool twice. With this algorithm
-/// that shows only whether two texts are equal (RFC 8452). The other algorithms do not forgive it, so their nonces
-/// are made when they are needed.
+/// Asking the system for each nonce costs more than encrypting a small frame. With AES-256-GCM-SIV they are made in
+/// advance. A machine that is resumed twice from one image of its memory then takes nonces twice. With this algorithm
+/// that shows only whether two texts are equal (RFC 8452). The other algorithms do not forgive it, so their nonces are
+/// made when they are needed.
 final class NoncePool: Sendable {
-    /// The number of bytes of a call. The system makes up to 256 bytes in one piece.
-    static let byteCount = 256 / SealSize.nonce * SealSize.nonce
+    /// The most nonces of a call: the system makes up to 256 bytes in one piece.
+    static let mostCount = 256 / SealSize.nonce
 
     private let randomness: any Randomness
-    private let bytes = Guarded(.innermost, (bytes: [UInt8](repeating: 0, count: NoncePool.byteCount), next: byteCount))
+    private let byteCount: Int
+    private let rest = Guarded<ArraySlice<UInt8>>(.innermost, [])
 
-    init(_ randomness: any Randomness) { self.randomness = randomness }
+    init(_ randomness: any Randomness, count: Int) {
+        self.randomness = randomness
+        byteCount = count * SealSize.nonce
+    }
+
+    convenience init(_ randomness: any Randomness, for algorithm: EncryptionAlgorithm) {
+        self.init(randomness, count: algorithm == .aesGCMSIV ? Self.mostCount : 1)
+    }
 
     func fill(_ nonce: UnsafeMutableRawBufferPointer) {
-        bytes.withLock { pool in
-            if pool.next == Self.byteCount {
-                pool.bytes.withUnsafeMutableBytes { randomness.fill($0) }
-                pool.next = 0
-            }
-            pool.bytes.withUnsafeBytes {
-                nonce.copyMemory(from: .init(rebasing: $0[pool.next..<pool.next + nonce.count]))
-            }
-            pool.next += nonce.count
+        rest.withLock { rest in
+            if rest.isEmpty { rest = randomness.bytes(byteCount)[...] }
+            nonce.copyBytes(from: rest.prefix(SealSize.nonce))
+            rest = rest.dropFirst(SealSize.nonce)
         }
     }
 }

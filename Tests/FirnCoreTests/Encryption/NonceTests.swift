@@ -26,7 +26,8 @@
             func fill(_ buffer: UnsafeMutableRawBufferPointer) {
                 state.withLock { state in
                     for index in buffer.indices { buffer[index] = UInt8(truncatingIfNeeded: state.random.next()) }
-                    guard buffer.count == SealSize.nonce || buffer.count == NoncePool.byteCount else { return }
+                    guard buffer.count == SealSize.nonce || buffer.count == NoncePool.mostCount * SealSize.nonce
+                    else { return }
                     for start in stride(from: 0, to: buffer.count, by: SealSize.nonce) {
                         state.nonces.append([UInt8](buffer[start..<start + SealSize.nonce]))
                     }

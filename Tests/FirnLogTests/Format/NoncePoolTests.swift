@@ -24,15 +24,15 @@ import Testing
         var calls: Int { state.withLock { $0.calls } }
     }
 
-    @Test func eachNonceIsHandedOutOnce() {
+    @Test(arguments: [1, NoncePool.mostCount]) func eachNonceIsHandedOutOnce(_ count: Int) {
         let counter = Counter()
-        let pool = NoncePool(counter)
+        let pool = NoncePool(counter, count: count)
         #expect(counter.calls == 0)
         for number in 0..<100 {
             var nonce: (UInt32, UInt32, UInt32) = (0, 0, 0)
             withUnsafeMutableBytes(of: &nonce) { pool.fill($0) }
             #expect(nonce == (UInt32(3 * number), UInt32(3 * number + 1), UInt32(3 * number + 2)))
         }
-        #expect(NoncePool.byteCount <= 256 && counter.calls == (100 * SealSize.nonce - 1) / NoncePool.byteCount + 1)
+        #expect(NoncePool.mostCount * SealSize.nonce <= 256 && counter.calls == (100 - 1) / count + 1)
     }
 }
