@@ -17,11 +17,13 @@
 
 #if defined(__linux__)
 #include <linux/futex.h>
+#include <malloc.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #else
 #include <mach/vm_inherit.h>
+#include <malloc/malloc.h>
 #include <os/os_sync_wait_on_address.h>
 #include <sys/mount.h>
 #include <sys/param.h>
@@ -553,6 +555,14 @@ int firn_clear_reserved(void *address, size_t length) {
     return 0;
 }
 
+void firn_discard_memory(void *address, size_t length) {
+#if defined(__linux__)
+    madvise(address, length, MADV_DONTNEED);
+#else
+    madvise(address, length, MADV_FREE);
+#endif
+}
+
 void firn_exclude_from_fork(void *address, size_t length) {
 #if defined(__linux__)
     madvise(address, length, MADV_DONTFORK);
@@ -591,6 +601,15 @@ int firn_write_back(void *address, size_t length) {
     do result = msync(start, length, MS_SYNC);
     while (result < 0 && errno == EINTR);
     return result < 0 ? errno : 0;
+}
+
+void firn_return_freed_memory(void) {
+#if defined(__GLIBC__)
+    malloc_trim(0);
+#elif defined(__APPLE__)
+    malloc_zone_pressure_relief(NULL, 0);
+#endif
+    // musl returns it by itself.
 }
 
 void firn_page_out(void *address, size_t length) {

@@ -199,6 +199,9 @@ int firn_map_private(int descriptor, off_t offset, void *_Nonnull address, size_
 int firn_fill_reserved(void *_Nonnull address, size_t length);
 // Removes the mapping at `address`; the addresses stay reserved.
 int firn_clear_reserved(void *_Nonnull address, size_t length);
+// Gives up the contents of whole pages, whose memory the system may then use for others. Reading them afterwards gives
+// anything.
+void firn_discard_memory(void *_Nonnull address, size_t length);
 void firn_release_memory(void *_Nonnull address, size_t length);
 
 // Excludes a mapping from the memory of forked children. The system then stops a child that accesses the mapping,
@@ -224,6 +227,8 @@ static inline __attribute__((always_inline)) void *_Nullable firn_allocate_zeros
     return calloc(count, size);
 }
 static inline __attribute__((always_inline)) void firn_deallocate(void *_Nonnull memory) { free(memory); }
+// Returns the memory that was freed to the system, as far as it makes up whole pages. malloc keeps it otherwise.
+void firn_return_freed_memory(void);
 
 // MARK: words to wait for
 

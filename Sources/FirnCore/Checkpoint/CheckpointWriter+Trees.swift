@@ -53,14 +53,26 @@ extension CheckpointWriter {
     mutating func write(tree word: UInt64) throws(StoreError) -> UInt64 {
         if let known = known(word) { return known }
         let node = NodeRef(word).node
-        var children: [UInt64] = []
         switch node.kind {
         case .integerIndexInner:
-            for child in 0..<node.count { children.append(try write(tree: IntegerIndexInner(node).refs[child])) }
+            let inner = IntegerIndexInner(node)
+            var children: [UInt64] = []
+            for child in 0..<node.count { children.append(try write(tree: inner.refs[child])) }
+            return append(structure: node) { copy in
+                for (child, word) in children.enumerated() { IntegerIndexInner(copy).refs[child] = word }
+            }
         case .bytesIndexInner:
-            for child in 0..<node.count { children.append(try write(tree: SlottedPage(node).refSlot(child).pointee)) }
-        default: break
+            let inner = SlottedPage(node)
+            var children: [UInt64] = []
+            for child in 0..<node.count { children.append(try write(tree: inner.refSlot(child).pointee)) }
+            return append(structure: node) { copy in
+                for (child, word) in children.enumerated() { SlottedPage(copy).refSlot(child).pointee = word }
+            }
+        default: return try write(indexLeaf: node)
         }
+    }
+
+    private mutating func write(indexLeaf node: Node) throws(StoreError) -> UInt64 {
         if node.kindNumber == Node.Kind.integerIndexLeaf.rawValue, !node.isOnDisk,
             let steps = IntegerIndexProgression.steps(IntegerIndexLeaf(node))
         {
@@ -74,15 +86,7 @@ extension CheckpointWriter {
                 progression.valueStep = steps.value
             }
         }
-        let ref = append(node) { copy in
-            for (child, word) in children.enumerated() {
-                if copy.kindNumber == Node.Kind.integerIndexInner.rawValue {
-                    IntegerIndexInner(copy).refs[child] = word
-                } else {
-                    SlottedPage(copy).refSlot(child).pointee = word
-                }
-            }
-        }
+        let ref = append(node)
         try flushIfFull()
         return ref
     }

@@ -5,7 +5,8 @@ import FirnLog
 /// parents.
 ///
 /// At most 64 leaves lie directly below one inner node. Their chunks are written column by column, one after the other,
-/// so that a scan of a column reads that column alone. The leaves follow, so that nodes with references lie together.
+/// so that a scan of a column reads that column alone. The nodes that lead to chunks lie together elsewhere
+/// (`StructureBuffer`).
 ///
 /// A writer belongs to one thread. The version must be pinned while it runs. The transactions that make the next
 /// versions go on beside it. They may append rows to the very chunks of this version's last leaf that are read here. So
@@ -18,8 +19,9 @@ struct CheckpointWriter: ~Copyable {
     /// The nodes that are written although they are in the mapping.
     private let cleaning: CleaningPlan?
     var buffer: NodeBuffer
+    private var structure = StructureBuffer()
     var packer = ChunkEncoder()
-    /// The references of the written nodes.
+    /// The references of the written nodes. They may be provisional until everything is written.
     let forwarding = Forwarding()
     /// The dictionaries that were made.
     var dictionaries: [WrittenNodes.Dictionary] = []
@@ -44,11 +46,13 @@ struct CheckpointWriter: ~Copyable {
         let root = RootNode(snapshot.root)
         var words: [UInt64] = []
         for id in 0..<root.tableCount { words.append(try write(table: root.slot(id).pointee, TableID(id))) }
-        let ref = append(root.node) { copy in
+        let ref = append(structure: root.node) { copy in
             for (id, word) in words.enumerated() { RootNode(copy).slot(id).pointee = word }
         }
+        try placeStructure()
         try flush()
-        return ref
+        forwarding.updateRefs { structure.resolve($0) }
+        return structure.resolve(ref)
     }
 
     /// The nodes of the finished file.
@@ -86,6 +90,26 @@ struct CheckpointWriter: ~Copyable {
         return ref
     }
 
+    /// Writes a copy of a node that leads to others, once there are enough of them. Returns its provisional reference.
+    mutating func append(structure node: Node, _ change: (Node) -> Void) -> UInt64 {
+        let ref = structure.append(byteCount: node.byteCount) { memory in
+            CheckpointWriter.copy(node, byteCount: node.byteCount, to: memory)
+            OnDiskNode.clearUnused(Node(memory))
+            change(Node(memory))
+        }
+        forwarding.set(node.diskLocation.address, ref)
+        return ref
+    }
+
+    private mutating func placeStructure() throws(StoreError) {
+        structure.beginGroup(at: buffer.end)
+        for index in 0..<structure.count {
+            structure.place(index, in: &buffer)
+            if buffer.count >= NodeBuffer.pieceByteCount { try flush() }
+        }
+        structure.endGroup()
+    }
+
     /// Copies the beginning of a node, except its link: a transaction may be putting the node on a dead list at this
     /// moment.
     static func copy(_ node: Node, byteCount: Int, to memory: UnsafeMutableRawPointer) {
@@ -96,6 +120,7 @@ struct CheckpointWriter: ~Copyable {
 
     mutating func flushIfFull() throws(StoreError) {
         if buffer.count >= NodeBuffer.pieceByteCount { try flush() }
+        if structure.byteCount >= StructureBuffer.groupByteCount { try placeStructure() }
     }
 
     private mutating func flush() throws(StoreError) {
@@ -118,7 +143,7 @@ struct CheckpointWriter: ~Copyable {
             let backlinks = try write(tree: table.backlinks(column).pointee)
             columns.append((column, index, backlinks))
         }
-        return append(table.node) { copy in
+        return append(structure: table.node) { copy in
             let copy = TableNode(copy)
             copy.rows.pointee = rows
             for (column, index, backlinks) in columns {
@@ -146,7 +171,7 @@ struct CheckpointWriter: ~Copyable {
         } else {
             for child in children { words.append(try write(rows: child, layout)) }
         }
-        return append(node) { copy in
+        return append(structure: node) { copy in
             for (child, word) in words.enumerated() { RowNode(copy).refs[child] = word }
         }
     }
@@ -181,7 +206,7 @@ struct CheckpointWriter: ~Copyable {
                     known(leaf.keysSlot.pointee)
                     ?? append(plain: Chunk(NodeRef(leaf.keysSlot.pointee).node), rows: leaf.count, refs: [])
             }
-            refs[missing[index]] = append(leaf.node) { copy in
+            refs[missing[index]] = append(structure: leaf.node) { copy in
                 let copy = Leaf(copy)
                 copy.keysSlot.pointee = keys
                 for (column, word) in chunks[index].enumerated() { copy.chunkSlot(column).pointee = word }

@@ -1,4 +1,5 @@
 import FirnLog
+import FirnStorage
 
 /// Decides which nodes a checkpoint writes again although they lie in the files that it adds to. Such nodes share
 /// blocks with dead nodes, and writing them again allows holes to be punched there.
@@ -16,11 +17,11 @@ final class CleaningPlan {
 
     private let mapping: CheckpointMapping
     private let base: UInt
-    /// The units of all nodes that the version reaches.
-    private var live: BitSet
-    /// The first units of the nodes for which a decision was made, and of the nodes that move.
-    private var decided: BitSet
-    private var moving: BitSet
+    /// The first units of the nodes for which a decision was made, and of the nodes that move. Their bits cost memory
+    /// only where there are such nodes.
+    private let decided: UnitBits
+    private let moving: UnitBits
+    private let memory: ReservedMemory
     private var isCleared: [Bool] = []
     /// Whether some nodes that should move stay, because there is no space for them.
     private(set) var isCut = false
@@ -36,7 +37,7 @@ final class CleaningPlan {
 
     /// Whether the node at an address of the mapping is written again.
     @inline(__always)
-    func moves(_ address: UInt) -> Bool { moving.contains(Int(address - base) / OnDiskNode.unit) }
+    func moves(_ address: UInt) -> Bool { moving.contains(offset(address) / OnDiskNode.unit) }
 
     /// - Parameters:
     ///   - holes: the holes that the checkpoint will list.
@@ -54,9 +55,15 @@ final class CleaningPlan {
         base = UInt(bitPattern: mapping.base)
         let files = mapping.files
         let unitCount = (files.last?.range.upperBound ?? 0) / OnDiskNode.unit + 1
-        live = BitSet(count: unitCount)
-        decided = BitSet(count: unitCount)
-        moving = BitSet(count: unitCount)
+        let bitByteCount = ReservedMemory.roundUp(unitCount / 8 + 1)
+        do throws(StorageError) {
+            memory = try ReservedMemory(byteCount: 2 * bitByteCount, alignment: ReservedMemory.alignment)
+            try memory.fill(length: 2 * bitByteCount, at: 0)
+        } catch { throw StoreError(error) }
+        decided = UnitBits(memory.base)
+        moving = UnitBits(memory.base + bitByteCount)
+        // The units of all nodes that the version reaches.
+        var live = BitSet(count: unitCount)
         var roots: [UInt] = []
         snapshot.forEachOnDiskNode(below: mapping) { roots.append($0) }
         for root in roots {
@@ -65,11 +72,11 @@ final class CleaningPlan {
         }
         liveByteCount = live.count(in: 0..<unitCount) * OnDiskNode.unit
         choose(
-            files, holes: holes.map { FreeSpaceMap.blocks($0, of: mapping.holeByteCount) }, byteCount: byteCount,
+            files, live, holes: holes.map { FreeSpaceMap.blocks($0, of: mapping.holeByteCount) }, byteCount: byteCount,
             room: room)
-        if let fileCount, !isCut { clear(files, keeping: fileCount, room: room) }
+        if let fileCount, !isCut { clear(files, live, keeping: fileCount, room: room) }
         for root in roots { _ = decide(root) }
-        findUnknown(files)
+        findUnknown(files, known: &live)
     }
 
     private func offset(_ address: UInt) -> Int { Int(address - base) }
@@ -77,7 +84,9 @@ final class CleaningPlan {
     // MARK: What moves
 
     /// Chooses the parts that are cleared, those with the smallest live share first.
-    private func choose(_ files: [Checkpoint.File], holes: [Range<Int>], byteCount: (Int) -> Int, room: Int) {
+    private func choose(
+        _ files: [Checkpoint.File], _ live: BitSet, holes: [Range<Int>], byteCount: (Int) -> Int, room: Int
+    ) {
         deadByteCount = files.reduce(0) { $0 + $1.nodes.count } - liveByteCount - holes.reduce(0) { $0 + $1.count }
         let partCount = (files.last?.range.upperBound ?? 0) / CleaningPlan.partByteCount + 1
         isCleared = [Bool](repeating: false, count: partCount)
@@ -114,7 +123,7 @@ final class CleaningPlan {
     }
 
     /// Clears the files with the fewest live bytes, so that `count` files are left, if there is space for that.
-    private func clear(_ files: [Checkpoint.File], keeping count: Int, room: Int) {
+    private func clear(_ files: [Checkpoint.File], _ live: BitSet, keeping count: Int, room: Int) {
         let byLife = files.map { (file: $0, alive: live.count(in: OnDiskNode.units($0.nodes))) }
         let cleared = byLife.sorted(by: { $0.alive > $1.alive }).dropFirst(count)
         guard cleared.reduce(0, { $0 + $1.alive }) * OnDiskNode.unit <= room else { return }
@@ -130,14 +139,14 @@ final class CleaningPlan {
         let offset = offset(address)
         let unit = offset / OnDiskNode.unit
         guard !decided.contains(unit) else { return moving.contains(unit) }
-        decided.insert(unit)
+        decided.insert(unit..<unit + 1)
         // The walk that marked the node has met no damage, but what is not kept in memory is read again.
         let node = mapping.ref(to: offset).node
         let byteCount = node.diskLocation.byteCount
         var moves = isCleared[offset / CleaningPlan.partByteCount]
         for address in OnDiskNode.refs(node) where decide(address) { moves = true }
         if moves {
-            moving.insert(unit)
+            moving.insert(unit..<unit + 1)
             moved.append(offset..<offset + byteCount)
         }
         return moves
@@ -145,8 +154,8 @@ final class CleaningPlan {
 
     // MARK: Dead nodes that were not known
 
-    private func findUnknown(_ files: [Checkpoint.File]) {
-        var known = live
+    /// - Parameter known: the live units; the units of nodes that are known to be dead are added.
+    private func findUnknown(_ files: [Checkpoint.File], known: inout BitSet) {
         mapping.withDead { dead in
             for range in dead.free { known.insert(OnDiskNode.units(range)) }
             for node in dead.waiting { known.insert(OnDiskNode.units(node.range)) }

@@ -61,6 +61,15 @@ final class Forwarding {
         }
     }
 
+    /// Replaces each reference by what `body` returns for it.
+    func updateRefs(_ body: (UInt64) -> UInt64) {
+        for index in 0..<capacity where entries[index].address != 0 {
+            let target = entries[index].target
+            let rows = target & ~(1 << 48 - 1)
+            entries[index].target = rows | body(target & (1 << 48 - 1))
+        }
+    }
+
     private func grow() {
         let (old, length) = (entries, capacity)
         capacity *= 2

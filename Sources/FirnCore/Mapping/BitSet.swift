@@ -16,7 +16,11 @@ struct BitSet {
 
     mutating func insert(_ member: Int) { insert(member..<member + 1) }
 
-    mutating func remove(_ member: Int) { words[member >> 6] &= ~(1 << UInt64(member & 63)) }
+    mutating func remove(_ range: Range<Int>) {
+        BitSet.forEachWord(of: range.clamped(to: 0..<words.count * 64)) { words[$0] &= ~$1 }
+    }
+
+    mutating func remove(_ member: Int) { remove(member..<member + 1) }
 
     /// Returns the least member above a number; nil if there is none.
     func next(after member: Int) -> Int? {

@@ -164,7 +164,7 @@ extension CheckpointMapping {
     func isCopied(_ offset: Int) -> Bool {
         lock.assertHeld()
         let unit = offset / OnDiskNode.unit
-        return isEncrypted && copied.areAny(in: unit..<unit + 1)
+        return isEncrypted && copied.contains(unit)
     }
 
     /// Whether the node at an offset has been validated. The lock is held.

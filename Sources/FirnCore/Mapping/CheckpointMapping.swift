@@ -9,9 +9,9 @@ import Synchronization
 /// Every file is mapped at its offset in one reserved range of addresses. A node is **validated** when it is first
 /// reached: its checksum is compared, and its references, which are distances in the mapping, become addresses. This is
 /// done in memory that is private to the process. So a page that holds references costs memory once one of its nodes
-/// has been validated. For that reason, nodes that hold references lie together. One bit per 32 bytes says whether a
-/// node has been validated. The bit is read whenever a reference to a node of a file is followed (`firn_disk_node`),
-/// which costs some 2 ns.
+/// has been validated. For that reason, most of these nodes lie together (`StructureBuffer`). The memory is given back
+/// once no version reaches a node of the page. One bit per 32 bytes says whether a node has been validated. The bit is
+/// read whenever a reference to a node of a file is followed (`firn_disk_node`), which costs some 2 ns.
 ///
 /// No two validated nodes share a byte: what validating one node writes is never part of another node that was
 /// checked before. A second bit per 32 bytes says which units the validated nodes cover; only validation reads it.
@@ -94,13 +94,11 @@ final class CheckpointMapping: @unchecked Sendable {
         onDamage: (@Sendable (StoreDamage) -> Void)?
     ) throws(StorageError) {
         let reserved = ReservedMemory.roundUp(byteCount)
-        // One bit for each unit. The system provides these as zeros, which cost memory only where nodes are
-        // validated.
-        let bitByteCount = ReservedMemory.roundUp(reserved / OnDiskNode.unit / 8)
-        memory = try ReservedMemory(byteCount: reserved + 3 * bitByteCount)
+        let bitByteCount = Self.bitByteCount(for: reserved)
+        memory = try ReservedMemory(byteCount: reserved + Self.bitKindCount * bitByteCount)
         self.byteCount = reserved
         dead = FreeSpaceMap(holes: holes, blockByteCount: log?.holeByteCount ?? FileRange.blockByteCount)
-        try memory.fill(length: 3 * bitByteCount, at: reserved)
+        try memory.fill(length: Self.bitKindCount * bitByteCount, at: reserved)
         covered = UnitBits(memory.base + reserved + bitByteCount)
         copied = UnitBits(memory.base + reserved + 2 * bitByteCount)
         self.log = log
@@ -117,6 +115,14 @@ final class CheckpointMapping: @unchecked Sendable {
         descriptor.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
         CheckpointMapping.install()
         CheckpointMapping.registration.withLock { firn_register_mapping(descriptor) }
+    }
+
+    private static let bitKindCount = 3
+
+    /// The bytes of one kind of bits, one bit for each unit. The system provides them as zeros, which cost memory only
+    /// where nodes are validated.
+    private static func bitByteCount(for reserved: Int) -> Int {
+        ReservedMemory.roundUp(reserved / OnDiskNode.unit / 8)
     }
 
     deinit {
@@ -201,8 +207,19 @@ final class CheckpointMapping: @unchecked Sendable {
             fileByteCount = mappedFiles.reduce(0) { $0 + $1.entry.byteCount }
             for file in files { dead.forget(file.range) }
             claims.forget(files.map { OnDiskNode.units($0.range) })
+            for file in files { discardBits(of: file) }
         }
         fileReferences.release(files.map(\.id))
+    }
+
+    /// Gives the memory of a file's bits back to the system. The lock is held.
+    private func discardBits(of file: Checkpoint.File) {
+        lock.assertHeld()
+        let units = OnDiskNode.units(file.range)
+        for kind in 0..<Self.bitKindCount {
+            let start = byteCount + kind * Self.bitByteCount(for: byteCount)
+            memory.discard(start + units.lowerBound / 8..<start + units.upperBound / 8)
+        }
     }
 
     // MARK: Dead nodes
@@ -245,15 +262,22 @@ final class CheckpointMapping: @unchecked Sendable {
         return body(&dead)
     }
 
-    /// Frees the dead nodes that no active version reaches. `stamps` holds the stamps of all active versions in the
-    /// mapping, in ascending order.
+    /// Frees the dead nodes that no active version reaches, and gives the memory of these nodes back to the system.
+    /// `stamps` holds the stamps of all active versions in the mapping, in ascending order.
     func reclaim(active stamps: [UInt64]) {
         lock.lock()
         defer { lock.unlock() }
-        dead.reclaim { node in
+        let freed = dead.reclaim { node in
             let first = mappedFiles.last { $0.entry.start <= node.range.lowerBound }?.firstStamp ?? 0
             let index = stamps.firstIndex(notBelow: first)
             return index < stamps.count && stamps[index] <= node.after
+        }
+        for pages in dead.freeBlocks(ReservedMemory.pageByteCount, overlapping: freed) {
+            memory.discard(pages)
+            if let index = fileIndex(at: pages.lowerBound), let file = mappedFiles[index].decrypted {
+                let start = mappedFiles[index].entry.start
+                file.discard(pages.lowerBound - start..<pages.upperBound - start)
+            }
         }
     }
 

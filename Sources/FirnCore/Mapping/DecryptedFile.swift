@@ -1,5 +1,5 @@
-import CFirn
 import FirnLog
+import FirnStorage
 
 /// A checkpoint file of an encrypted store that a mapping reads. What changes in it is guarded by the mapping's lock.
 final class DecryptedFile: @unchecked Sendable {
@@ -7,13 +7,8 @@ final class DecryptedFile: @unchecked Sendable {
     private let memory: DecryptedMemory
     private let number: UInt64
     private let byteCount: Int
-    /// The pages of the mapping in which nodes of the file are kept.
+    /// The pages of the mapping in which nodes of the file are kept, besides those that have to be kept.
     private var pages: BitSet
-    /// The bytes of these pages that count against the limit.
-    private var keptByteCount = 0
-
-    /// The unit of memory, in bytes.
-    private static let pageByteCount = Int(firn_page_byte_count())
 
     /// - Parameter byteCount: the number of bytes of the file before its footer, without encryption.
     init(_ file: CheckpointFileReader, byteCount: Int, _ memory: DecryptedMemory) {
@@ -21,13 +16,26 @@ final class DecryptedFile: @unchecked Sendable {
         self.memory = memory
         self.byteCount = byteCount
         number = memory.beginFile()
-        pages = BitSet(count: byteCount / Self.pageByteCount + 1)
+        pages = BitSet(count: byteCount / ReservedMemory.pageByteCount + 1)
     }
 
     /// The file is not read any more, and its nodes are not kept any more.
     func end() {
         memory.endFile(number)
-        memory.release(keptByteCount)
+        discard(0..<byteCount)
+    }
+
+    /// The nodes in some whole pages are not kept any more.
+    func discard(_ range: Range<Int>) {
+        let pages = Self.pages(range)
+        memory.release(self.pages.count(in: pages) * ReservedMemory.pageByteCount)
+        self.pages.remove(pages)
+    }
+
+    /// The pages that a range overlaps.
+    private static func pages(_ range: Range<Int>) -> Range<Int> {
+        let size = ReservedMemory.pageByteCount
+        return range.lowerBound / size..<(range.upperBound + size - 1) / size
     }
 
     /// Copies a range of the file to `target`.
@@ -48,12 +56,10 @@ final class DecryptedFile: @unchecked Sendable {
     ///
     /// - Parameter isRequired: whether the node has to be kept. Then it does not count against the limit.
     func keep(_ range: Range<Int>, isRequired: Bool) -> Bool {
-        let pages = range.lowerBound / Self.pageByteCount..<(range.upperBound - 1) / Self.pageByteCount + 1
-        let added = (pages.count - self.pages.count(in: pages)) * Self.pageByteCount
-        if !isRequired, added > 0 {
-            guard memory.keep(added) else { return false }
-            keptByteCount += added
-        }
+        if isRequired { return true }
+        let pages = Self.pages(range)
+        let added = (pages.count - self.pages.count(in: pages)) * ReservedMemory.pageByteCount
+        guard added == 0 || memory.keep(added) else { return false }
         self.pages.insert(pages)
         return true
     }

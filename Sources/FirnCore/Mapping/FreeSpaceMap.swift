@@ -85,15 +85,35 @@ struct FreeSpaceMap {
     mutating func dropSuspects(before stamp: UInt64) { suspects = suspects.filter { $0.value.after >= stamp } }
 
     /// Frees the waiting nodes for which `isReached` returns false. O(n log n) for n waiting and free ranges.
-    mutating func reclaim(_ isReached: (Waiting) -> Bool) {
+    ///
+    /// - Returns: the ranges of these nodes, in ascending order. Adjacent nodes are in one range.
+    @discardableResult
+    mutating func reclaim(_ isReached: (Waiting) -> Bool) -> [Range<Int>] {
         var left: [Waiting] = []
         var freed: [Range<Int>] = []
         for node in waiting {
             if isReached(node) { left.append(node) } else { freed.append(node.range) }
         }
-        guard !freed.isEmpty else { return }
+        guard !freed.isEmpty else { return [] }
         waiting = left
         free = FreeSpaceMap.joined(free, freed)
+        return FreeSpaceMap.joined([], freed)
+    }
+
+    /// Returns the free blocks of a size that overlap one of the ranges, which are free and in ascending order.
+    func freeBlocks(_ byteCount: Int, overlapping ranges: [Range<Int>]) -> [Range<Int>] {
+        var blocks: [Range<Int>] = []
+        var next = 0
+        for range in ranges {
+            while free[next].upperBound < range.upperBound { next += 1 }
+            let start = range.lowerBound / byteCount * byteCount
+            let end = (range.upperBound + byteCount - 1) / byteCount * byteCount
+            let run = FreeSpaceMap.blocks(free[next].clamped(to: start..<end), of: byteCount)
+            // A block may overlap two ranges.
+            let lower = max(run.lowerBound, blocks.last?.upperBound ?? 0)
+            if lower < run.upperBound { blocks.append(lower..<run.upperBound) }
+        }
+        return blocks
     }
 
     /// Returns the holes that a checkpoint with a stamp may list. They lie in runs of dead nodes that no version from

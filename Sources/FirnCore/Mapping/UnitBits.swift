@@ -5,6 +5,9 @@ struct UnitBits {
 
     init(_ memory: UnsafeMutableRawPointer) { words = memory.assumingMemoryBound(to: UInt64.self) }
 
+    @inline(__always)
+    func contains(_ unit: Int) -> Bool { words[unit >> 6] >> UInt64(unit & 63) & 1 != 0 }
+
     /// Whether a bit of a range is set. O(units / 64).
     func areAny(in units: Range<Int>) -> Bool {
         var isAny = false

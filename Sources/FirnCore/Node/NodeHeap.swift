@@ -50,6 +50,10 @@ package final class NodeHeap: Sendable {
         firn_deallocate(node.address)
     }
 
+    /// Returns memory of freed nodes to the system, which malloc would keep for later allocations of the same threads.
+    /// O(memory of malloc); other threads that allocate meanwhile may wait.
+    static func returnFreedMemory() { firn_return_freed_memory() }
+
     /// Frees every node on the list.
     func free(_ list: NodeList) {
         if list.isEmpty || isForked { return }

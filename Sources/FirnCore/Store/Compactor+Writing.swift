@@ -81,6 +81,8 @@ extension Compactor {
                 steps.note(cleaning, isShort: log.isShortOfSpace, fileByteCount)
             } while steps.goOn
             try restoreReserveIfShort(log)
+            // The heap is all the memory that an encrypted store has for new nodes.
+            if log.isEncrypted { NodeHeap.returnFreedMemory() }
             return sum
         } ?? nil
     }

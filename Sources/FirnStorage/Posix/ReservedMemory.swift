@@ -37,6 +37,9 @@ public final class ReservedMemory: @unchecked Sendable {
     /// runs on.
     public static let alignment = 64 << 10
 
+    /// The unit of memory that the system gives and takes, in bytes.
+    public static let pageByteCount = Int(firn_page_byte_count())
+
     /// The next multiple of `alignment`.
     public static func roundUp(_ byteCount: Int) -> Int { (byteCount + alignment - 1) & ~(alignment - 1) }
 
@@ -59,6 +62,15 @@ public final class ReservedMemory: @unchecked Sendable {
         check(length, offset)
         let error = firn_fill_reserved(base + offset, length)
         if error != 0 { throw StorageError(number: error, operation: "mapping", path: "memory") }
+    }
+
+    /// Gives the memory of the whole pages in a range of offsets back to the system. Nothing may be read there any more;
+    /// who does read gets anything.
+    public func discard(_ range: Range<Int>) {
+        let page = Self.pageByteCount
+        let start = (range.lowerBound + page - 1) / page * page
+        let end = range.upperBound / page * page
+        if start < end { firn_discard_memory(base + start, end - start) }
     }
 
     private func check(_ length: Int, _ offset: Int) {

@@ -175,6 +175,29 @@
             try store.close()
         }
 
+        /// What was kept of nodes that no version reaches any more does not count either, though others of their file are
+        /// still read.
+        @Test func whatIsFreeCountsNoLonger() throws {
+            let storage = MemoryStorage()
+            try Self.fill(storage)
+            let store = try Self.open(storage, limit: nil)
+            let mapping = try #require(store.versions.published.mapping)
+            let memory = Self.memory(store)
+            try Self.check(store)
+            let kept = memory.keptByteCount
+            for value in 1...2 {
+                let transaction = try store.beginWrite()
+                for id in 0..<Self.rowCount / 2 {
+                    transaction.set(Self.table, column: 6, key: Int64(id), to: .data([UInt8(value)]))
+                }
+                try transaction.commit()
+                _ = try store.compact(garbageShare: 10)
+            }
+            #expect(store.versions.published.mapping === mapping)
+            #expect(memory.keptByteCount < kept && memory.keptByteCount > kept / 4)
+            try store.close()
+        }
+
         @Test func manyThreadsReadBeyondTheLimit() throws {
             let storage = MemoryStorage()
             try Self.fill(storage)

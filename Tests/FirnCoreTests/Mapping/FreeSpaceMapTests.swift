@@ -18,6 +18,9 @@ import Testing
             let one = random.below(count)
             bits.remove(one)
             members.remove(one)
+            let end = random.below(count)
+            bits.remove(end - end / 4..<end)
+            members.subtract(end - end / 4..<end)
             let next = random.below(count)
             #expect(bits.next(after: next) == members.filter { $0 > next }.min())
         }
@@ -64,7 +67,9 @@ import Testing
             stamp += 1 + UInt64(random.below(3))
             active.append(stamp)
             while active.count > 1, random.below(3) > 0 { active.remove(at: random.below(active.count - 1)) }
-            dead.reclaim { node in active.contains { $0 <= node.after } }
+            let before = dead.free
+            let freed = dead.reclaim { node in active.contains { $0 <= node.after } }
+            Self.check(freed, before: before, after: dead)
             guard random.below(3) == 0 else { continue }
             let forbidden = random.below(4) == 0 ? end / 2..<end : 0..<0
             let found = dead.findHoles(before: stamp) { !forbidden.contains($0.lowerBound) }
@@ -94,6 +99,24 @@ import Testing
             }
         }
         #expect(punched.count > 3)
+    }
+
+    /// What was freed, and the blocks that are free because of it: each of them once.
+    private static func check(_ freed: [Range<Int>], before: [Range<Int>], after dead: FreeSpaceMap) {
+        var (old, new, difference) = (BitSet(count: 0), BitSet(count: 0), BitSet(count: 0))
+        for range in before { old.insert(OnDiskNode.units(range)) }
+        for range in dead.free { new.insert(OnDiskNode.units(range)) }
+        for range in freed { difference.insert(OnDiskNode.units(range)) }
+        let unitCount = (dead.free.last?.upperBound ?? 0) / OnDiskNode.unit
+        #expect(old.count(in: 0..<unitCount) + difference.count(in: 0..<unitCount) == new.count(in: 0..<unitCount))
+        let block = 1024 / OnDiskNode.unit
+        let blocks = stride(from: 0, to: unitCount, by: block).filter { start in
+            new.count(in: start..<start + block) == block && old.count(in: start..<start + block) < block
+        }
+        let found = dead.freeBlocks(1024, overlapping: freed)
+        #expect(
+            found.flatMap { stride(from: $0.lowerBound, to: $0.upperBound, by: 1024) }
+                == blocks.map { $0 * OnDiskNode.unit })
     }
 
     /// Punched ranges are remembered as the longer runs that they have become part of.
