@@ -12,7 +12,7 @@ struct Arguments {
         firn-bench watch    the process that observes in W21 (used by sample)
 
           --only W1,W3        these workloads (default: all): \(Workload.all.map(\.id).joined(separator: " "))
-          --engines A,B       these engines (default: all but encrypted): \(EngineName.built.map(\.rawValue).joined(separator: " "))
+          --engines A,B       these engines (default: those without a key): \(EngineName.built.map(\.rawValue).joined(separator: " "))
           --objects N         the N of the workloads (default: 1000000, quick: 100000)
           --runs R            samples of each (default: 5, quick: 3)
           --quick             small and short: shows that it works, gives no verdict

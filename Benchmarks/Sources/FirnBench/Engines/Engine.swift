@@ -120,22 +120,24 @@ extension Writer {
 }
 
 /// The engines, by the names that the command line and the report use. `store` is Firn through FirnCore, `typed` is
-/// Firn through its public interface, and `encrypted` is the same with a key.
+/// Firn through its public interface, and `encrypted` is the same with a key. `limited` may keep less decrypted than
+/// there is.
 enum EngineName: String, CaseIterable, Codable, Sendable {
-    case sqlite, lmdb, store, typed, encrypted
+    case sqlite, lmdb, store, typed, encrypted, limited
 
     private static let types: [EngineName: any Engine.Type] = [
         .sqlite: SQLiteEngine.self, .lmdb: LMDBEngine.self, .store: StoreEngine.self, .typed: TypedEngine.self,
-        .encrypted: EncryptedEngine.self,
+        .encrypted: EncryptedEngine.self, .limited: LimitedEngine.self,
     ]
 
     /// The engines in this build, in the order of the report.
     static let built = allCases.filter { types[$0] != nil }
 
     /// The engines that are measured if none is named.
-    static let usual = built.filter { $0 != .encrypted }
+    static let usual = built.filter { !$0.hasKey }
 
     var type: any Engine.Type { Self.types[self]! }
 
-    var isFirn: Bool { self == .store || self == .typed || self == .encrypted }
+    var isFirn: Bool { self == .store || self == .typed || hasKey }
+    var hasKey: Bool { self == .encrypted || self == .limited }
 }

@@ -42,6 +42,9 @@ class TypedEngine: Engine, @unchecked Sendable {
 
     /// The key of the store; nil for a store without encryption.
     class var key: Data? { nil }
+    /// The share of the store's files for which a store with a key may take memory when it is opened; nil for what
+    /// Firn takes by itself.
+    class var decryptedShare: Double? { nil }
 
     private let configuration: Realm.Configuration
     /// Keeps the store open between realms, so that no row pays for opening (W10 measures that).
@@ -52,6 +55,9 @@ class TypedEngine: Engine, @unchecked Sendable {
             fileURL: URL(fileURLWithPath: folder + "/people.firn"), encryptionKey: Self.key,
             objectTypes: [Person.self])
         configuration.durability = durability == .full ? .full : .none
+        if let share = Self.decryptedShare {
+            configuration.decryptedMemoryLimit = Int(Double(allocatedBytes(under: folder)) * share)
+        }
         self.configuration = configuration
         openRealm = try Realm(configuration: configuration)
     }
@@ -177,8 +183,16 @@ private final class TypedReader: Reader {
 }
 
 /// Firn as `TypedEngine`, with a key: what encryption costs. Measured if it is named: `Tools/bench --engines
-/// typed,encrypted`.
-final class EncryptedEngine: TypedEngine, @unchecked Sendable {
+/// typed,encrypted,limited`.
+class EncryptedEngine: TypedEngine, @unchecked Sendable {
     override class var note: String { "As typed, in an encrypted store." }
     override class var key: Data? { Data(repeating: 7, count: 64) }
+}
+
+/// Firn as `EncryptedEngine`, when less memory than the data has is allowed for what is decrypted.
+final class LimitedEngine: EncryptedEngine, @unchecked Sendable {
+    override class var note: String {
+        "As encrypted, with a quarter of the files when they are opened decrypted at a time."
+    }
+    override class var decryptedShare: Double? { 0.25 }
 }

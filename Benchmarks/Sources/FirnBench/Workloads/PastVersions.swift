@@ -21,11 +21,12 @@ extension Workload {
         ],
         targets: [.peers(median, .typed, 50), .peers(late, .typed, 1_000)]
     ) { run in
-        guard run.engineName == .typed else { throw Unsupported() }
+        guard run.engineName == .typed || run.engineName.hasKey else { throw Unsupported() }
         let people = run.people(run.tenthOfObjects)
         try FileManager.default.createDirectory(atPath: run.storeFolder, withIntermediateDirectories: true)
         var configuration = Realm.Configuration(
-            fileURL: URL(fileURLWithPath: run.storeFolder + "/people.firn"), objectTypes: [Person.self])
+            fileURL: URL(fileURLWithPath: run.storeFolder + "/people.firn"),
+            encryptionKey: run.engineName.hasKey ? EncryptedEngine.key : nil, objectTypes: [Person.self])
         configuration.durability = .none
         configuration.historyRetention = .everything
         let realm = try Realm(configuration: configuration)
