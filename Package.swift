@@ -105,7 +105,7 @@ let package = Package(
         // Stores with right checksums and wrong contents.
         .target(
             name: "ForgedStores",
-            dependencies: ["FirnCore", "FirnLog", "FirnStorage", "FirnBytes", "FirnTestSupport"],
+            dependencies: ["FirnCore", "FirnLog", "FirnCrypto", "FirnStorage", "FirnBytes", "FirnTestSupport"],
             path: "Tests/Harness/ForgedStores"),
         // What `Tools/fuzz` forges. What it found is replayed by the tests.
         .target(

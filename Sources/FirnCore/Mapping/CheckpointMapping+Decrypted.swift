@@ -4,9 +4,9 @@ import FirnLog
 
 /// Reads the nodes of encrypted files.
 ///
-/// As long as `DecryptedMemory` has space, each node is decrypted once, to its address in the mapping. After that,
-/// this is done only for nodes that refer to others, because code holds them for long. Whoever reads another node gets
-/// a copy (`ScratchNode`). It counts as the node at its address in the mapping.
+/// As long as `DecryptedMemory` has space, each block is decrypted once, to its address in the mapping. After that,
+/// single nodes are: those that refer to others, because code holds them for long. Whoever reads another node gets a
+/// copy (`ScratchNode`). It counts as the node at its address in the mapping.
 ///
 /// A node is checked at its first use, like all nodes. What is read later is what was checked: a block is
 /// authenticated each time it is decrypted, and was written once.
@@ -21,12 +21,21 @@ extension CheckpointMapping {
         var isKept = true
         let node: Node
         do throws(LogError) {
-            node = try load(file, inFile, of: entry.byteCount) { header, byteCount in
-                let kind = header.kindNumber
-                isKept = file.keep(inFile..<inFile + byteCount, isRequired: !ScratchNode.mayBeCopy(kind))
-                return isKept
-                    ? Node(base + offset)
-                    : ScratchNode.makeCopy(of: address, kind: kind, descriptor, byteCount: byteCount)
+            if let placed = try place(file, offset, entry) {
+                node = placed
+            } else {
+                node = try load(file, inFile, of: entry.byteCount) { (header, byteCount) throws(LogError) in
+                    let kind = header.kindNumber
+                    isKept = file.keep(inFile..<inFile + byteCount, isRequired: !ScratchNode.mayBeCopy(kind))
+                    guard isKept else {
+                        return ScratchNode.makeCopy(of: address, kind: kind, descriptor, byteCount: byteCount)
+                    }
+                    // The length is not checked yet, and others may be reading the nodes behind.
+                    guard !covered.areAny(in: OnDiskNode.units(overlapping: offset..<offset + byteCount)) else {
+                        throw LogError(.damage, path: "", offset: nil, detail: OnDiskNode.overlap)
+                    }
+                    return Node(base + offset)
+                }
             }
         } catch {
             return .damaged(StoreDamage(error, in: mappedFiles[index], at: inFile))
@@ -42,6 +51,25 @@ extension CheckpointMapping {
             copied.insert(offset / OnDiskNode.unit..<offset / OnDiskNode.unit + 1)
         }
         return .node(node)
+    }
+
+    /// Returns the node at an offset if all blocks that hold it may lie in the mapping. The lock is held.
+    ///
+    /// A block in which a node was validated before is not placed: others may be reading that node.
+    private func place(_ file: DecryptedFile, _ offset: Int, _ entry: Checkpoint.File) throws(LogError) -> Node? {
+        lock.assertHeld()
+        let inFile = offset - entry.start
+        let remaining = entry.byteCount - inFile
+        func place(_ byteCount: Int) throws(LogError) -> Bool {
+            try file.place(inFile..<inFile + byteCount, at: base + entry.start) { bytes in
+                let bytes = entry.start + bytes.lowerBound..<entry.start + bytes.upperBound
+                return !covered.areAny(in: OnDiskNode.units(overlapping: bytes))
+            }
+        }
+        guard remaining >= NodeLayout.headerByteCount, try place(NodeLayout.headerByteCount) else { return nil }
+        let node = Node(base + offset)
+        guard try place(min(remaining, max(node.byteCount, NodeLayout.headerByteCount))) else { return nil }
+        return node
     }
 
     /// Makes a copy of a node that was validated before and is not kept. Takes no lock of the mapping.
@@ -66,7 +94,7 @@ extension CheckpointMapping {
     /// - Parameter target: gets the node's header and its length, which have not been checked. But the length is at
     ///   least a header's, and at most what is left of the file.
     private func load(
-        _ file: DecryptedFile, _ inFile: Int, of fileByteCount: Int, to target: (Node, Int) -> Node
+        _ file: DecryptedFile, _ inFile: Int, of fileByteCount: Int, to target: (Node, Int) throws(LogError) -> Node
     ) throws(LogError) -> Node {
         let remaining = fileByteCount - inFile
         guard remaining >= NodeLayout.headerByteCount else {
@@ -77,7 +105,7 @@ extension CheckpointMapping {
             let header = Node(bytes.baseAddress.unsafelyUnwrapped)
             try file.copy(inFile..<inFile + NodeLayout.headerByteCount, to: header.address)
             let byteCount = min(remaining, max(header.byteCount, NodeLayout.headerByteCount))
-            return (target(header, byteCount), byteCount)
+            return (try target(header, byteCount), byteCount)
         }
         do throws(LogError) { try file.copy(inFile..<inFile + byteCount, to: node.address) } catch {
             // The memory is not initialised.

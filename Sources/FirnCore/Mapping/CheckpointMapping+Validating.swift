@@ -202,7 +202,7 @@ extension CheckpointMapping {
         do throws(Damage) {
             try OnDiskNode.check(at: node.address, offset: offset, remaining: entry.byteCount - inFile)
             let units = OnDiskNode.units(offset..<offset + node.byteCount)
-            guard !covered.areAny(in: units) else { throw Damage("a node shares bytes with another one") }
+            guard !covered.areAny(in: units) else { throw Damage(OnDiskNode.overlap) }
             // This process has written a node for which no claim was entered: see `NodeShape.claim`.
             if let claim = claims.find(offset / OnDiskNode.unit) {
                 try prepare(node, at: offset, claim: claim, origin: mappedFiles[index].origin)

@@ -30,6 +30,14 @@ enum OnDiskNode {
     /// Returns the units of a range of offsets that consists of complete units.
     static func units(_ offsets: Range<Int>) -> Range<Int> { offsets.lowerBound / unit..<offsets.upperBound / unit }
 
+    /// Returns the units that a range of offsets overlaps.
+    static func units(overlapping offsets: Range<Int>) -> Range<Int> {
+        offsets.lowerBound / unit..<(offsets.upperBound + unit - 1) / unit
+    }
+
+    /// What is wrong with a node of which some bytes belong to another one.
+    static let overlap = "a node shares bytes with another one"
+
     /// Completes a node at `address` that will lie at `offset` of its mapping: sets its length, checksum and offset.
     static func seal(_ address: UnsafeMutableRawPointer, byteCount: Int, offset: Int) {
         let node = Node(address)

@@ -171,7 +171,8 @@
             }
             try transaction.commit()
             _ = try store.compact(garbageShare: 0)
-            #expect(memory.keptByteCount == 0)
+            // One block of the new mapping holds what the rebase has read.
+            #expect(memory.keptByteCount <= DecryptedMemory.blockByteCount)
             try store.close()
         }
 

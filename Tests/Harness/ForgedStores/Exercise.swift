@@ -8,14 +8,14 @@ package enum Exercise {
     /// Runs `body` and ignores its errors, which a forged store is expected to cause.
     package static func attempt(_ body: () throws -> Void) { _ = try? body() }
 
-    package static func run(_ storage: MemoryStorage) throws {
+    package static func run(_ storage: MemoryStorage, _ options: StoreOptions = BaseStore.options()) throws {
         attempt {
-            let reader = try open(storage, access: .readOnly)
+            let reader = try open(storage, options, access: .readOnly)
             defer { attempt { try reader.close() } }
             try reader.verify()
         }
         attempt {
-            let store = try open(storage)
+            let store = try open(storage, options)
             defer { attempt { try store.close() } }
             attempt { try store.verify() }
             attempt { try write(store) }
@@ -24,17 +24,20 @@ package enum Exercise {
             attempt { try store.verify() }
         }
         attempt {
-            let store = try open(storage)
+            let store = try open(storage, options)
             try store.verify()
             try store.close()
         }
     }
 
     private static func open(
-        _ storage: MemoryStorage, access: LogOptions.Access = .readWrite(waitMilliseconds: 0)
+        _ storage: MemoryStorage, _ options: StoreOptions,
+        access: LogOptions.Access = .readWrite(waitMilliseconds: 0)
     ) throws -> Store {
-        try Store(
-            BaseStore.options(access: access), storage: storage, clock: ManualClock(now: 1_800_000_000_000_000_000),
+        var options = options
+        options.log?.access = access
+        return try Store(
+            options, storage: storage, clock: ManualClock(now: 1_800_000_000_000_000_000),
             randomness: SeededRandomness(seed: 7))
     }
 

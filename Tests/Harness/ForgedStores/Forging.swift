@@ -136,26 +136,30 @@ package enum Forging {
     package static func appendCommit(_ input: [UInt8], to segment: [UInt8]) -> [UInt8] {
         let (end, version, time) = end(of: segment)
         var bytes = Array(segment[..<end])
-        var offset = 0
-        var part: UInt32 = 0
-        repeat {
+        let parts = parts(of: input)
+        for (number, part) in parts.enumerated() {
             var frame = Frame(version: version + 1, time: time)
-            if offset + 3 <= input.count {
-                let word = Int(input[offset]) | Int(input[offset + 1]) << 8 | Int(input[offset + 2]) << 16
-                let count = min(word & 0x7F_FFFF, input.count - offset - 3)
-                frame.kind = word & 0x80_0000 == 0 ? 2 : 1
-                frame.payload = Array(input[(offset + 3)..<(offset + 3 + count)])
-                offset += 3 + count
-            } else {
-                offset = input.count
-            }
-            frame.flags = offset >= input.count ? 1 : 0
-            frame.part = part
-            part += 1
+            frame.kind = part.isSchema ? 1 : 2
+            frame.payload = part.bytes
+            frame.flags = number == parts.count - 1 ? 1 : 0
+            frame.part = UInt32(number)
             frame.append(to: &bytes)
-        } while offset < input.count
+        }
         sealSegment(&bytes, from: end)
         return bytes
+    }
+
+    /// The parts of a commit that an input contains: see `appendCommit`. At least one.
+    package static func parts(of input: [UInt8]) -> [(isSchema: Bool, bytes: [UInt8])] {
+        var parts: [(isSchema: Bool, bytes: [UInt8])] = []
+        var offset = 0
+        while offset + 3 <= input.count {
+            let word = Int(input[offset]) | Int(input[offset + 1]) << 8 | Int(input[offset + 2]) << 16
+            let count = min(word & 0x7F_FFFF, input.count - offset - 3)
+            parts.append((word & 0x80_0000 != 0, Array(input[(offset + 3)..<(offset + 3 + count)])))
+            offset += 3 + count
+        }
+        return parts.isEmpty || offset < input.count ? parts + [(false, [])] : parts
     }
 
     /// The commits of a segment, in the form that `appendCommit` takes.

@@ -22,6 +22,12 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case changeset
     /// Changes to the nodes of a checkpoint, and to its footer: see `Patches`.
     case checkpoint
+    #if Encryption
+        /// The same as `changeset` and `checkpoint` in a store with a key. The last bit of a checkpoint's input says
+        /// whether all that is decrypted stays in memory.
+        case keyedChangeset = "changeset-key"
+        case keyedCheckpoint = "checkpoint-key"
+    #endif
     /// Changes to the shared page while a process has the store open: see `Patches`.
     case page
     /// Changes to any file of a store, at any offset.
@@ -32,6 +38,17 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     /// writes. The first byte says which.
     case text
 
+    /// The folder of its inputs in Tests/Harness/Fuzz/Corpus. The targets with a key take those of the others.
+    public var corpus: String {
+        switch self {
+        #if Encryption
+            case .keyedChangeset: return FuzzTarget.changeset.rawValue
+            case .keyedCheckpoint: return FuzzTarget.checkpoint.rawValue
+        #endif
+        default: return rawValue
+        }
+    }
+
     /// Runs the target on an input.
     public func run(_ input: [UInt8]) {
         do {
@@ -41,10 +58,21 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
                 return Program.inspect(
                     BaseStore.folder, recoveringTo: "/new", storage: try storage(for: input), clock: ManualClock())
             }
-            try Exercise.run(try storage(for: input))
+            try Exercise.run(try storage(for: input), options(for: input))
         } catch {
             // Making the storage does not depend on the input.
             fatalError("\(error)")
+        }
+    }
+
+    private func options(for input: [UInt8]) -> StoreOptions {
+        switch self {
+        #if Encryption
+            case .keyedChangeset: return KeyedStore.options()
+            case .keyedCheckpoint:
+                return KeyedStore.options(decryptedByteCount: (input.last ?? 0) & 1 == 0 ? nil : 0)
+        #endif
+        default: return BaseStore.options()
         }
     }
 
@@ -72,6 +100,15 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             return try base.storage(replacing: [
                 base.checkpointPath: bytes, BaseStore.folder + "/manifest": manifest,
             ])
+        #if Encryption
+            case .keyedChangeset: return try KeyedStore.storage(commits: Forging.commits(of: base.segment) + [input])
+            case .keyedCheckpoint:
+                var bytes = base.checkpoint
+                var manifest = base.manifest
+                Patches(input).applyToNodes(of: &bytes)
+                Forging.sealCheckpoint(&bytes, in: &manifest)
+                return try KeyedStore.storage(checkpoint: bytes)
+        #endif
         case .page, .text: return try base.storage(replacing: [:])
         case .store, .tool:
             var files = base.files
@@ -97,6 +134,10 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .segment: return [base.segment]
         case .frame: return [[2, 1, 0, 0, 4, 0, 1, 2, 3, 4]]
         case .changeset: return Forging.commits(of: base.segment)
+        #if Encryption
+            case .keyedChangeset: return Forging.commits(of: base.segment)
+            case .keyedCheckpoint: return FuzzTarget.checkpoint.seeds
+        #endif
         case .text:
             return [
                 "\u{0}{\"id\":1,\"a\":[1.5,null],\"m\":{\"$date\":\"2026-01-01T00:00:00Z\"}}\n{\"id\":2,\"s\":\"\\u00e9\"}\n",

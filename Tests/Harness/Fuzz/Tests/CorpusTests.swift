@@ -29,7 +29,7 @@ import Testing
         @Test("either throw an error or succeed", arguments: FuzzTarget.allCases) func replay(_ target: FuzzTarget)
             throws
         {
-            let folder = "\(Self.folder)/\(target.rawValue)"
+            let folder = "\(Self.folder)/\(target.corpus)"
             let names = Self.names(folder)
             #expect(!names.isEmpty, "\(folder) has no input")
             let child = try ChildProcess(program: "firn-fuzz", [target.rawValue] + names.map { "\(folder)/\($0)" })
