@@ -49,7 +49,7 @@ struct CheckpointWriter: ~Copyable {
         let ref = append(structure: root.node) { copy in
             for (id, word) in words.enumerated() { RootNode(copy).slot(id).pointee = word }
         }
-        try placeStructure()
+        try writeStructure()
         try flush()
         forwarding.updateRefs { structure.resolve($0) }
         return structure.resolve(ref)
@@ -101,10 +101,10 @@ struct CheckpointWriter: ~Copyable {
         return ref
     }
 
-    private mutating func placeStructure() throws(StoreError) {
+    private mutating func writeStructure() throws(StoreError) {
         structure.beginGroup(at: buffer.end)
         for index in 0..<structure.count {
-            structure.place(index, in: &buffer)
+            structure.write(index, to: &buffer)
             if buffer.count >= NodeBuffer.pieceByteCount { try flush() }
         }
         structure.endGroup()
@@ -120,7 +120,7 @@ struct CheckpointWriter: ~Copyable {
 
     mutating func flushIfFull() throws(StoreError) {
         if buffer.count >= NodeBuffer.pieceByteCount { try flush() }
-        if structure.byteCount >= StructureBuffer.groupByteCount { try placeStructure() }
+        if structure.byteCount >= StructureBuffer.groupByteCount { try writeStructure() }
     }
 
     private mutating func flush() throws(StoreError) {

@@ -1,17 +1,17 @@
 /// Collects the nodes that lead from the root to the values, until there are enough of them to lie together in the
 /// file. These are the root, tables, leaves, and the inner nodes of the trees of rows and indexes.
 ///
-/// Reading such a node costs memory for all of its page: a process changes the references in it, and a store with
-/// encryption keeps it decrypted. A checkpoint that adds few changes has one of them among many chunks. So if each was
-/// written where it is finished, each would cost a page.
+/// Reading such a node costs memory for all of its page. A process changes the references in it, and an encrypted store
+/// keeps it decrypted. A checkpoint that adds few changes has one of them among many chunks. So if each was written
+/// where it is finished, each would cost a page.
 ///
 /// Only these nodes refer to one another. Chunks and blobs, to which they refer, are in the file before them.
 ///
-/// Where a node will lie is known only when its group is placed. Until then a reference to it is **provisional**: it
-/// has `provisionalBit` set, and counts bytes of all the nodes that were ever collected. References that are written
-/// into nodes here may be provisional; `place` replaces them.
+/// Where a node will lie is known only when its group is written. Until then a reference to it is **provisional**: it
+/// has `provisionalBit` set, and counts bytes of all the nodes that were ever collected. References in the collected
+/// nodes may be provisional; `write` replaces them.
 struct StructureBuffer: ~Copyable {
-    /// The number of bytes at which the nodes are placed. It is several of the parts that `CleaningPlan` clears.
+    /// The number of bytes at which the nodes are written. It is several of the parts that `CleaningPlan` clears.
     static let groupByteCount = 256 << 10
     /// No offset in a mapping has this bit. References in `Forwarding` have 48 bits.
     static let provisionalBit: UInt64 = 1 << 47
@@ -19,14 +19,14 @@ struct StructureBuffer: ~Copyable {
     private var nodes = RawStack(capacity: 64 << 10)
     /// Where each node begins in `nodes`.
     private var starts: [Int] = []
-    /// How many bytes were placed before.
-    private var placedByteCount = 0
-    /// The groups that were placed: the position of the first byte among all bytes, and its offset in the mapping.
+    /// How many bytes were written before.
+    private var writtenByteCount = 0
+    /// The groups that were written: the position of the first byte among all bytes, and its offset in the mapping.
     private var groups: [(position: Int, offset: Int)] = []
 
     deinit { nodes.dispose() }
 
-    /// The number of bytes that wait to be placed.
+    /// The number of bytes that wait to be written.
     var byteCount: Int { nodes.count }
 
     /// Adds a node whose bytes `fill` writes, and returns a provisional reference to it. Bytes that `fill` does not
@@ -39,17 +39,17 @@ struct StructureBuffer: ~Copyable {
         fill(address)
         Node(address).byteCount = length
         starts.append(start)
-        return UInt64(placedByteCount + start) | Self.provisionalBit | 1
+        return UInt64(writtenByteCount + start) | Self.provisionalBit | 1
     }
 
-    /// Says that the nodes will be placed now, the first one at an offset of the mapping.
-    mutating func beginGroup(at offset: Int) { groups.append((placedByteCount, offset)) }
+    /// Says that the nodes will be written now, the first one at an offset of the mapping.
+    mutating func beginGroup(at offset: Int) { groups.append((writtenByteCount, offset)) }
 
-    /// The number of nodes that wait to be placed.
+    /// The number of nodes that wait to be written.
     var count: Int { starts.count }
 
     /// Writes a node to the file's buffer, after all that come before it.
-    func place(_ index: Int, in buffer: inout NodeBuffer) {
+    func write(_ index: Int, to buffer: inout NodeBuffer) {
         let source = Node(nodes.base + starts[index])
         let offset = buffer.append(byteCount: source.byteCount) { memory in
             memory.copyMemory(from: source.address, byteCount: source.byteCount)
@@ -58,23 +58,23 @@ struct StructureBuffer: ~Copyable {
             }
         }
         assert(
-            resolve(UInt64(placedByteCount + starts[index]) | Self.provisionalBit) == UInt64(offset),
+            resolve(UInt64(writtenByteCount + starts[index]) | Self.provisionalBit) == UInt64(offset),
             "Firn: a node of a checkpoint is not where references lead")
     }
 
-    /// Says that all nodes were placed.
+    /// Says that all nodes were written.
     mutating func endGroup() {
-        placedByteCount += nodes.count
+        writtenByteCount += nodes.count
         starts.removeAll(keepingCapacity: true)
         nodes.removeAll()
     }
 
-    /// The reference in the file of a node that was placed. Other references stay as they are.
+    /// The reference in the file of a node that was written. Other references stay as they are.
     func resolve(_ word: UInt64) -> UInt64 {
         guard word & Self.provisionalBit != 0 else { return word }
         let position = Int(word & ~Self.provisionalBit & ~1)
         guard let group = groups.last(where: { $0.position <= position }) else {
-            preconditionFailure("Firn: a reference leads to a node of a checkpoint that was not placed")
+            preconditionFailure("Firn: a reference leads to a node of a checkpoint that was not written")
         }
         return UInt64(group.offset + position - group.position) | word & 1
     }

@@ -5,7 +5,7 @@ import FirnLog
 /// Reads the nodes of encrypted files.
 ///
 /// As long as `DecryptedMemory` has space, each block is decrypted once, to its address in the mapping. After that,
-/// single nodes are: those that refer to others, because code holds them for long. Whoever reads another node gets a
+/// single nodes are, if they refer to others, because code holds them for long. Whoever reads another node gets a
 /// copy (`ScratchNode`). It counts as the node at its address in the mapping.
 ///
 /// A node is checked at its first use, like all nodes. What is read later is what was checked: a block is
@@ -21,8 +21,8 @@ extension CheckpointMapping {
         var isKept = true
         let node: Node
         do throws(LogError) {
-            if let placed = try place(file, offset, entry) {
-                node = placed
+            if let whole = try decryptBlocks(of: file, offset, entry) {
+                node = whole
             } else {
                 node = try load(file, inFile, of: entry.byteCount) { (header, byteCount) throws(LogError) in
                     let kind = header.kindNumber
@@ -53,22 +53,25 @@ extension CheckpointMapping {
         return .node(node)
     }
 
-    /// Returns the node at an offset if all blocks that hold it may lie in the mapping. The lock is held.
+    /// Decrypts the blocks that hold the node at an offset to their addresses. Returns nil if they may not lie there.
+    /// The lock is held.
     ///
-    /// A block in which a node was validated before is not placed: others may be reading that node.
-    private func place(_ file: DecryptedFile, _ offset: Int, _ entry: Checkpoint.File) throws(LogError) -> Node? {
+    /// A block in which a node was validated before stays as it is: others may be reading that node.
+    private func decryptBlocks(
+        of file: DecryptedFile, _ offset: Int, _ entry: Checkpoint.File
+    ) throws(LogError) -> Node? {
         lock.assertHeld()
         let inFile = offset - entry.start
         let remaining = entry.byteCount - inFile
-        func place(_ byteCount: Int) throws(LogError) -> Bool {
-            try file.place(inFile..<inFile + byteCount, at: base + entry.start) { bytes in
+        func decrypt(_ byteCount: Int) throws(LogError) -> Bool {
+            try file.decrypt(inFile..<inFile + byteCount, to: base + entry.start) { bytes in
                 let bytes = entry.start + bytes.lowerBound..<entry.start + bytes.upperBound
                 return !covered.areAny(in: OnDiskNode.units(overlapping: bytes))
             }
         }
-        guard remaining >= NodeLayout.headerByteCount, try place(NodeLayout.headerByteCount) else { return nil }
+        guard remaining >= NodeLayout.headerByteCount, try decrypt(NodeLayout.headerByteCount) else { return nil }
         let node = Node(base + offset)
-        guard try place(min(remaining, max(node.byteCount, NodeLayout.headerByteCount))) else { return nil }
+        guard try decrypt(min(remaining, max(node.byteCount, NodeLayout.headerByteCount))) else { return nil }
         return node
     }
 

@@ -7,10 +7,10 @@ final class DecryptedFile: @unchecked Sendable {
     private let memory: DecryptedMemory
     private let number: UInt64
     private let byteCount: Int
-    /// The pages of the mapping in which nodes of the file are kept, besides those that have to be kept.
+    /// The pages of the mapping in which nodes of the file are kept. Nodes that have to be kept are not counted.
     private var pages: BitSet
     /// The blocks that lie in the mapping.
-    private var placed: BitSet
+    private var blocks: BitSet
 
     /// - Parameter byteCount: the number of bytes of the file before its footer, without encryption.
     init(_ file: CheckpointFileReader, byteCount: Int, _ memory: DecryptedMemory) {
@@ -19,7 +19,7 @@ final class DecryptedFile: @unchecked Sendable {
         self.byteCount = byteCount
         number = memory.beginFile()
         pages = BitSet(count: byteCount / ReservedMemory.pageByteCount + 1)
-        placed = BitSet(count: byteCount / DecryptedMemory.blockByteCount + 1)
+        blocks = BitSet(count: byteCount / DecryptedMemory.blockByteCount + 1)
     }
 
     /// The file is not read any more, and its nodes are not kept any more.
@@ -45,21 +45,21 @@ final class DecryptedFile: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - base: the address of the file in the mapping.
-    ///   - mayPlace: whether nothing of a range of the file is used in the mapping.
-    /// - Returns: false if a block may not be placed, or would pass the limit.
-    func place(
-        _ range: Range<Int>, at base: UnsafeMutableRawPointer, where mayPlace: (Range<Int>) -> Bool
+    ///   - isUnused: whether nothing of a range of the file is used in the mapping.
+    /// - Returns: false if something of a block is used, or if the block would pass the limit.
+    func decrypt(
+        _ range: Range<Int>, to base: UnsafeMutableRawPointer, where isUnused: (Range<Int>) -> Bool
     ) throws(LogError) -> Bool {
         let size = DecryptedMemory.blockByteCount
-        for block in range.lowerBound / size...(range.upperBound - 1) / size where !placed.contains(block) {
+        for block in range.lowerBound / size...(range.upperBound - 1) / size where !blocks.contains(block) {
             let bytes = block * size..<min((block + 1) * size, byteCount)
-            guard mayPlace(bytes), keep(bytes, isRequired: false) else { return false }
+            guard isUnused(bytes), keep(bytes, isRequired: false) else { return false }
             let target = UnsafeMutableRawBufferPointer(start: base + bytes.lowerBound, count: bytes.count)
             do throws(LogError) { try file.read(unit: block, into: target) } catch {
                 discard(bytes)
                 throw error
             }
-            placed.insert(block)
+            blocks.insert(block)
         }
         return true
     }

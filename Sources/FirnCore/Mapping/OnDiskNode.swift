@@ -35,7 +35,7 @@ enum OnDiskNode {
         offsets.lowerBound / unit..<(offsets.upperBound + unit - 1) / unit
     }
 
-    /// What is wrong with a node of which some bytes belong to another one.
+    /// What is wrong with a node whose bytes belong to another one, too.
     static let overlap = "a node shares bytes with another one"
 
     /// Completes a node at `address` that will lie at `offset` of its mapping: sets its length, checksum and offset.

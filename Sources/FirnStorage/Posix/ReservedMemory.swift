@@ -64,8 +64,8 @@ public final class ReservedMemory: @unchecked Sendable {
         if error != 0 { throw StorageError(number: error, operation: "mapping", path: "memory") }
     }
 
-    /// Gives the memory of the whole pages in a range of offsets back to the system. Nothing may be read there any more;
-    /// who does read gets anything.
+    /// Gives the memory of the whole pages in a range of offsets back to the system. Nothing may be read there any
+    /// more: there may be anything.
     public func discard(_ range: Range<Int>) {
         let page = Self.pageByteCount
         let start = (range.lowerBound + page - 1) / page * page

@@ -176,8 +176,8 @@
             try store.close()
         }
 
-        /// What was kept of nodes that no version reaches any more does not count either, though others of their file are
-        /// still read.
+        /// What was kept of nodes that no version reaches any more does not count either, though others of their file
+        /// are still read.
         @Test func whatIsFreeCountsNoLonger() throws {
             let storage = MemoryStorage()
             try Self.fill(storage)
