@@ -18,7 +18,7 @@ public struct DiskTraits: Sendable {
 
     /// Reading a checkpoint file never fails and is no call, as if the file had been mapped before. This is for runs
     /// with a key (`FIRN_TEST_KEY`): an encrypted file is not mapped, and getters read it at any time.
-    public var readsCheckpointsAsMapped = hasEnvironmentVariable("FIRN_TEST_KEY")
+    public var readsCheckpointsAsMapped = TestEnvironment.hasKey
 
     /// The disk remembers the old bytes of its sectors, so that `SimulatedDisk.makeStale` and `misdirect` can restore
     /// them. This costs memory for each overwritten sector.
