@@ -128,7 +128,9 @@ import Testing
             #expect(run.out.contains("\ncheckpoint    version \(made.checkpoint), 2023-11-14T"), "\(run.out)")
             #expect(run.out.contains(" in 2 files, about "))
             #expect(run.out.contains("\n  0000000001.checkpoint  ") && run.out.contains("\n  0000000002.checkpoint  "))
-            #expect(run.out.contains("2 roots, ") && run.out.contains(" leaves, ") && run.out.contains(" blobs, "))
+            // The first root lies in a hole, together with the nodes that led to the same values.
+            #expect(run.out.contains("1 root, "), "\(run.out)")
+            #expect(run.out.contains(" leaves, ") && run.out.contains(" blobs, "))
             #expect(run.out.contains("Person  \(people) objects") && run.out.contains("Any  60 objects"), "\(run.out)")
             #expect(run.out.contains("last version  \(made.checkpoint + 2), "))
         }
