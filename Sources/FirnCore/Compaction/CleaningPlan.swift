@@ -22,6 +22,7 @@ final class CleaningPlan {
     private let decided: UnitBits
     private let moving: UnitBits
     private let memory: ReservedMemory
+    private let unitCount: Int
     private var isCleared: [Bool] = []
     /// Whether some nodes that should move stay, because there is no space for them.
     private(set) var isCut = false
@@ -37,7 +38,11 @@ final class CleaningPlan {
 
     /// Whether the node at an address of the mapping is written again.
     @inline(__always)
-    func moves(_ address: UInt) -> Bool { moving.contains(offset(address) / OnDiskNode.unit) }
+    func moves(_ address: UInt) -> Bool {
+        let unit = offset(address) / OnDiskNode.unit
+        precondition(unit < unitCount, "Firn: a compaction met a node that was written after it was planned")
+        return moving.contains(unit)
+    }
 
     /// - Parameters:
     ///   - holes: the holes that the checkpoint will list.
@@ -54,7 +59,7 @@ final class CleaningPlan {
         self.mapping = mapping
         base = UInt(bitPattern: mapping.base)
         let files = mapping.files
-        let unitCount = (files.last?.range.upperBound ?? 0) / OnDiskNode.unit + 1
+        unitCount = (files.last?.range.upperBound ?? 0) / OnDiskNode.unit + 1
         let bitByteCount = ReservedMemory.roundUp(unitCount / 8 + 1)
         do throws(StorageError) {
             memory = try ReservedMemory(byteCount: 2 * bitByteCount, alignment: ReservedMemory.alignment)

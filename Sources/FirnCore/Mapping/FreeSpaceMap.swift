@@ -25,6 +25,8 @@ struct FreeSpaceMap {
     private(set) var suspects: [Int: Waiting] = [:]
     /// The free ranges. They are disjoint and in ascending order, as are `holes`.
     private(set) var free: [Range<Int>]
+    /// The part of `free` whose nodes died in this process, and not in the holes that the checkpoint listed at first.
+    private var reclaimed: [Range<Int>] = []
     /// The holes in the list of the checkpoint that the store begins from.
     var holes: [Range<Int>]
     /// Runs of blocks that have been punched.
@@ -97,18 +99,21 @@ struct FreeSpaceMap {
         guard !freed.isEmpty else { return [] }
         waiting = left
         free = FreeSpaceMap.joined(free, freed)
+        reclaimed = FreeSpaceMap.joined(reclaimed, freed)
         return FreeSpaceMap.joined([], freed)
     }
 
-    /// Returns the free blocks of a size that overlap one of the ranges, which are free and in ascending order.
+    /// Returns the free blocks of a size that overlap one of the ranges, which were reclaimed and are in ascending
+    /// order. All nodes in such a block died in this process. So a hole that a forged file lists frees no other node's
+    /// memory.
     func freeBlocks(_ byteCount: Int, overlapping ranges: [Range<Int>]) -> [Range<Int>] {
         var blocks: [Range<Int>] = []
         var next = 0
         for range in ranges {
-            while free[next].upperBound < range.upperBound { next += 1 }
+            while reclaimed[next].upperBound < range.upperBound { next += 1 }
             let start = range.lowerBound / byteCount * byteCount
             let end = (range.upperBound + byteCount - 1) / byteCount * byteCount
-            let run = FreeSpaceMap.blocks(free[next].clamped(to: start..<end), of: byteCount)
+            let run = FreeSpaceMap.blocks(reclaimed[next].clamped(to: start..<end), of: byteCount)
             // A block may overlap two ranges.
             let lower = max(run.lowerBound, blocks.last?.upperBound ?? 0)
             if lower < run.upperBound { blocks.append(lower..<run.upperBound) }
@@ -166,6 +171,7 @@ struct FreeSpaceMap {
     /// waiting.
     mutating func forget(_ range: Range<Int>) {
         free.removeAll { range.contains($0.lowerBound) }
+        reclaimed.removeAll { range.contains($0.lowerBound) }
         suspects = suspects.filter { !range.contains($0.key) }
         holes.removeAll { range.contains($0.lowerBound) }
         punched = punched.filter { !range.contains($0.lowerBound) }
