@@ -92,7 +92,7 @@ let package = Package(
             path: "Tools/indexer"),
         // Commits from many threads until a test kills it.
         .executableTarget(
-            name: "firn-crash-child", dependencies: ["FirnCore", "FirnLog", "FirnStorage"],
+            name: "firn-crash-child", dependencies: ["FirnCore", "FirnCrypto", "FirnLog", "FirnStorage"],
             path: "Tests/Harness/CrashChild"),
         // A program whose main queue waits for itself, with the run loop running.
         .executableTarget(name: "firn-main-loop", dependencies: ["Firn"], path: "Tests/Harness/MainLoop"),

@@ -37,8 +37,8 @@ package struct WrappedKey: Sendable, Equatable {
     /// SHA-256; its `info` begins with a name for each purpose.
     package struct StoreKeys: Sendable {
         package let algorithm: EncryptionAlgorithm
-        private let dataKey: SecretBytes
-        private let manifestKey: SymmetricKey
+        let dataKey: SecretBytes
+        let manifestKey: SymmetricKey
 
         /// The keys of a new store.
         ///

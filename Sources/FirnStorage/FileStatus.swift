@@ -21,10 +21,16 @@ public struct FileStatus: Sendable, Equatable {
     public var identity: FileIdentity
     /// The number of names that lead to the file (hard links).
     public var linkCount: Int
+    /// Who may read and write.
+    public var mode: FileMode
 
-    public init(kind: Kind, byteCount: Int, allocatedByteCount: Int, identity: FileIdentity, linkCount: Int = 1) {
+    public init(
+        kind: Kind, byteCount: Int, allocatedByteCount: Int, identity: FileIdentity, linkCount: Int = 1,
+        mode: FileMode = .ownerOnly
+    ) {
         self.kind = kind
         self.linkCount = linkCount
+        self.mode = mode
         self.identity = identity
         self.byteCount = byteCount
         self.allocatedByteCount = allocatedByteCount

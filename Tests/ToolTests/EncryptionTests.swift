@@ -3,6 +3,7 @@
     import FirnLog
     import FirnStorage
     import FirnTestSupport
+    import ForgedStores
     import Testing
 
     @testable import FirnTool
@@ -128,6 +129,44 @@
             }
             #expect(copy.status == .fine, "\(copy)")
             #expect(try Self.verify(storage, "/c", "/other").out.hasPrefix("no damage"))
+            // Encrypted anew, with another key.
+            let refused = try Self.run("/other") {
+                try EncryptCommand.run("/e", output: "/n", json: false, storage: storage, $0)
+            }
+            #expect(refused.status == .usage && refused.error.contains("--new-key-file"), "\(refused)")
+            let again = try Self.run("/other") {
+                try EncryptCommand.run(
+                    "/e", newKey: StoreKeySource.key(Self.bytes, inFile: "/key"), output: "/n", json: false,
+                    storage: storage, $0)
+            }
+            #expect(again.status == .fine, "\(again)")
+            #expect(try Self.verify(storage, "/n").out.hasPrefix("no damage"))
+            #expect(try Self.verify(storage, "/n", "/other").error.contains("another key"))
+        }
+
+        /// Somebody without the key changes the manifest, and writes the right checksums. Nothing is made of it.
+        @Test func aForgedManifestIsRefused() throws {
+            let storage = try Self.sample().storage
+            var manifest = try storage.bytes(SampleStore.path + "/manifest")
+            // The time at which the store was made.
+            manifest[96] ^= 1
+            Forging.sealManifest(&manifest)
+            let file = try storage.open(SampleStore.path + "/manifest", .readWrite)
+            try file.write(manifest, at: 0)
+            file.close()
+            #expect(try Self.verify(storage).status == .damage)
+            for work in [
+                {
+                    try ReplayCommand.run(
+                        SampleStore.path, to: .number(3), output: "/n", json: false, storage: storage,
+                        randomness: SystemRandomness.shared, clock: ManualClock(), $0)
+                },
+                { try TailCommand.run(SampleStore.path, from: 1, json: false, storage: storage, output: $0) { false } },
+            ] as [(Output) throws -> ToolError.Status] {
+                let run = try Self.run { try work($0) }
+                #expect(run.status == .damage && run.error.contains("the store's key"), "\(run)")
+            }
+            #expect(try storage.status("/n") == nil)
         }
 
         /// A replay makes a store with keys of its own, which the same key opens. It begins with the checkpoint, if

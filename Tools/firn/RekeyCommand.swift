@@ -10,8 +10,8 @@ struct RekeyCommand: ParsableCommand {
         commandName: "rekey", abstract: "Changes the key of an encrypted store, without rewriting its data.",
         discussion: """
             Nobody may have the store open. Afterwards only the new key opens it. A backup from before still opens with \
-            the old one. If the old key has become known, make a copy with a key of its own: `firn decrypt`, then \
-            `firn encrypt`.
+            the old one, and who has both can read the store as it is now, too. If the old key has become known, make a \
+            copy: `firn encrypt --new-key-file FILE`.
 
             Example: firn rekey people.firn --key-file old.key --new-key-file new.key
             """)

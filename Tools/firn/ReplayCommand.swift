@@ -37,6 +37,7 @@ struct ReplayCommand: ParsableCommand {
         clock: any Clock, _ output: Output
     ) throws -> ToolError.Status {
         let store = try OpenedStore.open(path, storage: storage)
+        try store.checkIsAuthentic()
         try storage.checkIsFree(new, outside: store.files)
         let to = try choice.number(in: store)
         guard to > 0 else {

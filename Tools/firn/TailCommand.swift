@@ -42,6 +42,7 @@ struct TailCommand: ParsableCommand {
         output: Output, _ wait: () throws -> Bool
     ) throws -> ToolError.Status {
         var store = try OpenedStore.open(path, storage: storage)
+        try store.checkIsAuthentic()
         let filter = try ObjectFilter(choice, in: store, isJSON: json)
         let first = try from.map { max($0, 1) } ?? store.lastVersion() + 1
         let follower = try Follower(store: store, next: first, filter: filter, isJSON: json, output: output)
@@ -56,6 +57,7 @@ struct TailCommand: ParsableCommand {
                 return .fine
             }
             store = try OpenedStore.open(path, storage: storage, patience: .max)
+            try store.checkIsAuthentic()
         }
     }
 

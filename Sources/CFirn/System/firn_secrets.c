@@ -1,5 +1,6 @@
 #include "firn_secrets.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -27,12 +28,16 @@ void firn_exclude_from_dumps(void *address, size_t length) {
 #endif
 }
 
+// Whether this process ever had a secret.
+static atomic_bool had_secret = false;
+
 void *firn_secret_allocate(size_t length) {
     void *secret = mmap(NULL, whole_pages(length), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
     if (secret == MAP_FAILED) return NULL;
     // The limit of locked memory may be used up. The secret is then as safe as the system's swap.
     (void)mlock(secret, whole_pages(length));
     firn_exclude_from_dumps(secret, whole_pages(length));
+    atomic_store_explicit(&had_secret, true, memory_order_relaxed);
     return secret;
 }
 
@@ -45,6 +50,31 @@ static void erase(void *bytes, size_t length) {
 void firn_secret_free(void *secret, size_t length) {
     erase(secret, length);
     munmap(secret, whole_pages(length));
+    firn_forget_copies();
+}
+
+static void __attribute__((noinline)) erase_stack(void) {
+    char bytes[48 << 10];
+    erase(bytes, sizeof bytes);
+}
+
+// malloc gives blocks that were just freed to the next caller who asks for their size.
+static void erase_freed_blocks(void) {
+    enum { least = 32, most = 1024, step = 16, count = 8 };
+    for (size_t size = least; size <= most; size += step) {
+        void *blocks[count];
+        for (int index = 0; index < count; index++) {
+            blocks[index] = malloc(size);
+            if (blocks[index] != NULL) erase(blocks[index], size);
+        }
+        for (int index = 0; index < count; index++) free(blocks[index]);
+    }
+}
+
+void firn_forget_copies(void) {
+    if (!atomic_load_explicit(&had_secret, memory_order_relaxed)) return;
+    erase_freed_blocks();
+    erase_stack();
 }
 
 bool firn_random(void *target, size_t length) {

@@ -10,8 +10,14 @@
 // Allocates zeroed pages of their own for a secret. As far as the system and the user's limits allow, they are never
 // written to swap (`mlock`) and not part of a core dump. NULL if no memory is left.
 void *_Nullable firn_secret_allocate(size_t length);
-// Overwrites a secret with zeros and frees its pages.
+// Overwrites a secret with zeros, frees its pages, and forgets copies as `firn_forget_copies` does.
 void firn_secret_free(void *_Nonnull secret, size_t length);
+
+// Overwrites what functions that have returned have left of secrets in the calling thread's memory: 48 KiB of the free
+// part of its stack, and small blocks that it has freed. Libraries of cryptography zero their keys, but not all copies
+// of them: BoringSSL leaves a cipher's key schedule in its context. Does nothing in a process that never had a secret.
+// Costs some 20 us. To be called before a thread ends that may have used a secret.
+void firn_forget_copies(void);
 
 // The unit in which the system gives memory, in bytes.
 size_t firn_page_byte_count(void);

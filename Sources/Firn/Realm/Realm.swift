@@ -61,10 +61,13 @@ public struct Realm {
     ///   - `.schemaMismatch`: the classes can't be stored, or differ from the store's without a higher `schemaVersion`;
     ///     `schemaVersion` is lower than the store's; or a primary key would not be unique.
     ///   - `.invalidInput`: the configuration names no local folder, or has a setting that makes no sense.
-    ///   - `.unsupportedFeature`: there is an `encryptionKey`, or the folder is on a network file system.
+    ///   - `.unsupportedFeature`: the folder is on a network file system, or there is an `encryptionKey` and this build
+    ///     has no cryptography.
     ///   - `.alreadyOpen`: another process does not finish opening the store within `lockTimeout`; 60 openers have it
-    ///     open; this process has it open with another value of `readOnly`; or it can't be migrated while it is open.
-    ///   - `.invalidDatabase`: the files are damaged, or are not a store. Nothing was changed.
+    ///     open; this process has it open with another `encryptionKey` or another value of `readOnly`; or it can't be
+    ///     migrated while it is open.
+    ///   - `.invalidDatabase`: the files are damaged, or are not a store; or the `encryptionKey` is not the store's, is
+    ///     missing, or is given for a store without encryption. Nothing was changed.
     ///   - `.unsupportedFileFormatVersion`: a later release of Firn wrote the files.
     ///   - `.fileNotFound`, `.filePermissionDenied`, `.fileOperationFailed`, `.fileAccess`, `.outOfDiskSpace`,
     ///     `.addressSpaceExhausted`: the file system refuses; with `readOnly`, `.fileNotFound` also says that there

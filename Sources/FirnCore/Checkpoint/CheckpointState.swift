@@ -16,8 +16,8 @@ import FirnStorage
 ///        and its length, both in units of 32 bytes (varints)
 /// ```
 ///
-/// A **hole** is a run of dead nodes that contains whole blocks of 4 KiB. These blocks may have been punched, so
-/// nothing in a hole may be read. A hole begins and ends where nodes begin and end.
+/// A **hole** is a run of dead nodes that contains whole blocks of 4 KiB, or of 16 KiB in an encrypted store. These
+/// blocks may have been punched, so nothing in a hole may be read. A hole begins and ends where nodes begin and end.
 struct CheckpointState {
     var root: Int
     var stamp: UInt64

@@ -103,8 +103,9 @@ struct CheckpointWriter: ~Copyable {
 
     private mutating func writeStructure() throws(StoreError) {
         structure.beginGroup(at: buffer.end)
-        for index in 0..<structure.count {
-            structure.write(index, to: &buffer)
+        var position = 0
+        while position < structure.byteCount {
+            position = structure.write(at: position, to: &buffer)
             if buffer.count >= NodeBuffer.pieceByteCount { try flush() }
         }
         structure.endGroup()

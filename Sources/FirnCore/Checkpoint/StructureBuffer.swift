@@ -17,8 +17,6 @@ struct StructureBuffer: ~Copyable {
     static let provisionalBit: UInt64 = 1 << 47
 
     private var nodes = RawStack(capacity: 64 << 10)
-    /// Where each node begins in `nodes`.
-    private var starts: [Int] = []
     /// How many bytes were written before.
     private var writtenByteCount = 0
     /// The groups that were written: the position of the first byte among all bytes, and its offset in the mapping.
@@ -38,19 +36,16 @@ struct StructureBuffer: ~Copyable {
         address.initializeMemory(as: UInt8.self, repeating: 0, count: length)
         fill(address)
         Node(address).byteCount = length
-        starts.append(start)
         return UInt64(writtenByteCount + start) | Self.provisionalBit | 1
     }
 
     /// Says that the nodes will be written now, the first one at an offset of the mapping.
     mutating func beginGroup(at offset: Int) { groups.append((writtenByteCount, offset)) }
 
-    /// The number of nodes that wait to be written.
-    var count: Int { starts.count }
-
-    /// Writes a node to the file's buffer, after all that come before it.
-    func write(_ index: Int, to buffer: inout NodeBuffer) {
-        let source = Node(nodes.base + starts[index])
+    /// Writes the waiting node at a position to the file's buffer, after all that come before it. Returns the position
+    /// of the next one.
+    func write(at position: Int, to buffer: inout NodeBuffer) -> Int {
+        let source = Node(nodes.base + position)
         let offset = buffer.append(byteCount: source.byteCount) { memory in
             memory.copyMemory(from: source.address, byteCount: source.byteCount)
             OnDiskNode.forEachRef(Node(memory)) { slot in
@@ -58,14 +53,14 @@ struct StructureBuffer: ~Copyable {
             }
         }
         assert(
-            resolve(UInt64(writtenByteCount + starts[index]) | Self.provisionalBit) == UInt64(offset),
+            resolve(UInt64(writtenByteCount + position) | Self.provisionalBit) == UInt64(offset),
             "Firn: a node of a checkpoint is not where references lead")
+        return position + source.byteCount
     }
 
     /// Says that all nodes were written.
     mutating func endGroup() {
         writtenByteCount += nodes.count
-        starts.removeAll(keepingCapacity: true)
         nodes.removeAll()
     }
 

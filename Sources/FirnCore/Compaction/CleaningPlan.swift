@@ -144,14 +144,14 @@ final class CleaningPlan {
         let offset = offset(address)
         let unit = offset / OnDiskNode.unit
         guard !decided.contains(unit) else { return moving.contains(unit) }
-        decided.insert(unit..<unit + 1)
+        decided.insert(unit)
         // The walk that marked the node has met no damage, but what is not kept in memory is read again.
         let node = mapping.ref(to: offset).node
         let byteCount = node.diskLocation.byteCount
         var moves = isCleared[offset / CleaningPlan.partByteCount]
         for address in OnDiskNode.refs(node) where decide(address) { moves = true }
         if moves {
-            moving.insert(unit..<unit + 1)
+            moving.insert(unit)
             moved.append(offset..<offset + byteCount)
         }
         return moves

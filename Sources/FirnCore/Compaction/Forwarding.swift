@@ -13,6 +13,8 @@ final class Forwarding {
         var target: UInt64
     }
 
+    private static let refMask: UInt64 = 1 << 48 - 1
+
     private var entries: UnsafeMutablePointer<Entry>
     private var capacity: Int
     private(set) var count = 0
@@ -44,7 +46,7 @@ final class Forwarding {
     /// written.
     func find(_ address: UInt) -> (ref: UInt64, rows: Int)? {
         let entry = entries[index(of: address)]
-        return entry.address == 0 ? nil : (entry.target & (1 << 48 - 1), Int(entry.target >> 48))
+        return entry.address == 0 ? nil : (entry.target & Self.refMask, Int(entry.target >> 48))
     }
 
     func set(_ address: UInt, _ ref: UInt64, rows: Int = 0) {
@@ -57,7 +59,7 @@ final class Forwarding {
     /// Calls `body` with each node's address and its new reference.
     func forEach(_ body: (UInt, UInt64) -> Void) {
         for index in 0..<capacity where entries[index].address != 0 {
-            body(entries[index].address, entries[index].target & (1 << 48 - 1))
+            body(entries[index].address, entries[index].target & Self.refMask)
         }
     }
 
@@ -65,8 +67,7 @@ final class Forwarding {
     func updateRefs(_ body: (UInt64) -> UInt64) {
         for index in 0..<capacity where entries[index].address != 0 {
             let target = entries[index].target
-            let rows = target & ~(1 << 48 - 1)
-            entries[index].target = rows | body(target & (1 << 48 - 1))
+            entries[index].target = target & ~Self.refMask | body(target & Self.refMask)
         }
     }
 

@@ -17,7 +17,7 @@ struct BitSet {
     mutating func insert(_ member: Int) { insert(member..<member + 1) }
 
     mutating func remove(_ range: Range<Int>) {
-        BitSet.forEachWord(of: range.clamped(to: 0..<words.count * 64)) { words[$0] &= ~$1 }
+        BitSet.forEachWord(of: range) { words[$0] &= ~$1 }
     }
 
     mutating func remove(_ member: Int) { remove(member..<member + 1) }

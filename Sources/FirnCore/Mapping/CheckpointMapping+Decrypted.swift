@@ -48,7 +48,7 @@ extension CheckpointMapping {
             firn_set_validated(descriptor, address)
         } else {
             ScratchNode.finish(node, of: address)
-            copied.insert(offset / OnDiskNode.unit..<offset / OnDiskNode.unit + 1)
+            copied.insert(offset / OnDiskNode.unit)
         }
         return .node(node)
     }
@@ -71,7 +71,7 @@ extension CheckpointMapping {
         }
         guard remaining >= NodeLayout.headerByteCount, try decrypt(NodeLayout.headerByteCount) else { return nil }
         let node = Node(base + offset)
-        guard try decrypt(min(remaining, max(node.byteCount, NodeLayout.headerByteCount))) else { return nil }
+        guard try decrypt(Self.claimedByteCount(node, remaining)) else { return nil }
         return node
     }
 
@@ -92,10 +92,15 @@ extension CheckpointMapping {
         }
     }
 
+    /// Returns the length in a node's header, which has not been checked: at least a header's, and at most what is left
+    /// of the file.
+    private static func claimedByteCount(_ header: Node, _ remaining: Int) -> Int {
+        min(remaining, max(header.byteCount, NodeLayout.headerByteCount))
+    }
+
     /// Copies a node's bytes from a file to where `target` says.
     ///
-    /// - Parameter target: gets the node's header and its length, which have not been checked. But the length is at
-    ///   least a header's, and at most what is left of the file.
+    /// - Parameter target: gets the node's header, which has not been checked, and its length: see `claimedByteCount`.
     private func load(
         _ file: DecryptedFile, _ inFile: Int, of fileByteCount: Int, to target: (Node, Int) throws(LogError) -> Node
     ) throws(LogError) -> Node {
@@ -107,7 +112,7 @@ extension CheckpointMapping {
         let (node, byteCount) = try withUnsafeMutableBytes(of: &header) { (bytes) throws(LogError) -> (Node, Int) in
             let header = Node(bytes.baseAddress.unsafelyUnwrapped)
             try file.copy(inFile..<inFile + NodeLayout.headerByteCount, to: header.address)
-            let byteCount = min(remaining, max(header.byteCount, NodeLayout.headerByteCount))
+            let byteCount = Self.claimedByteCount(header, remaining)
             return (try target(header, byteCount), byteCount)
         }
         do throws(LogError) { try file.copy(inFile..<inFile + byteCount, to: node.address) } catch {

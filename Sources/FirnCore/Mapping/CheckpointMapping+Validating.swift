@@ -201,7 +201,10 @@ extension CheckpointMapping {
         let inFile = offset - entry.start
         do throws(Damage) {
             try OnDiskNode.check(at: node.address, offset: offset, remaining: entry.byteCount - inFile)
-            let units = OnDiskNode.units(offset..<offset + node.byteCount)
+            let bytes = offset..<offset + node.byteCount
+            let units = OnDiskNode.units(bytes)
+            // Free space is punched, and its memory is given back, while versions read what they reach.
+            guard !dead.isSomeFree(bytes) else { throw Damage("a node lies in free space") }
             guard !covered.areAny(in: units) else { throw Damage(OnDiskNode.overlap) }
             // This process has written a node for which no claim was entered: see `NodeShape.claim`.
             if let claim = claims.find(offset / OnDiskNode.unit) {

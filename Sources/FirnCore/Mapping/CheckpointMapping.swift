@@ -205,9 +205,11 @@ final class CheckpointMapping: @unchecked Sendable {
             for file in mappedFiles where files.contains(file.entry) { file.decrypted?.end() }
             mappedFiles.removeAll { files.contains($0.entry) }
             fileByteCount = mappedFiles.reduce(0) { $0 + $1.entry.byteCount }
-            for file in files { dead.forget(file.range) }
             claims.forget(files.map { OnDiskNode.units($0.range) })
-            for file in files { discardBits(of: file) }
+            for file in files {
+                dead.forget(file.range)
+                discardBits(of: file)
+            }
         }
         fileReferences.release(files.map(\.id))
     }
@@ -264,7 +266,15 @@ final class CheckpointMapping: @unchecked Sendable {
 
     /// Frees the dead nodes that no active version reaches, and gives the memory of these nodes back to the system.
     /// `stamps` holds the stamps of all active versions in the mapping, in ascending order.
+    ///
+    /// Only the compactor calls this, and only the compactor adds and removes files.
     func reclaim(active stamps: [UInt64]) {
+        // Readers wait for the lock, so the system is called without it. Nobody reads these pages any more.
+        for pages in free(active: stamps) { memory.discard(pages) }
+    }
+
+    /// Frees the dead nodes that no active version reaches. Returns the whole pages that hold nothing else.
+    private func free(active stamps: [UInt64]) -> [Range<Int>] {
         lock.lock()
         defer { lock.unlock() }
         let freed = dead.reclaim { node in
@@ -272,13 +282,14 @@ final class CheckpointMapping: @unchecked Sendable {
             let index = stamps.firstIndex(notBelow: first)
             return index < stamps.count && stamps[index] <= node.after
         }
-        for pages in dead.freeBlocks(ReservedMemory.pageByteCount, overlapping: freed) {
-            memory.discard(pages)
+        let free = dead.freeBlocks(ReservedMemory.pageByteCount, overlapping: freed)
+        for pages in free {
             if let index = fileIndex(at: pages.lowerBound), let file = mappedFiles[index].decrypted {
                 let start = mappedFiles[index].entry.start
                 file.discard(pages.lowerBound - start..<pages.upperBound - start)
             }
         }
+        return free
     }
 
     /// How many units the files take, up to the end of the last one that was added.

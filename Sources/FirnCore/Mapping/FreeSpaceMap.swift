@@ -98,9 +98,10 @@ struct FreeSpaceMap {
         }
         guard !freed.isEmpty else { return [] }
         waiting = left
+        freed = FreeSpaceMap.joined([], freed)
         free = FreeSpaceMap.joined(free, freed)
         reclaimed = FreeSpaceMap.joined(reclaimed, freed)
-        return FreeSpaceMap.joined([], freed)
+        return freed
     }
 
     /// Returns the free blocks of a size that overlap one of the ranges, which were reclaimed and are in ascending
@@ -175,6 +176,16 @@ struct FreeSpaceMap {
         suspects = suspects.filter { !range.contains($0.key) }
         holes.removeAll { range.contains($0.lowerBound) }
         punched = punched.filter { !range.contains($0.lowerBound) }
+    }
+
+    /// Whether some of a range is free. O(log n) for n free ranges.
+    func isSomeFree(_ range: Range<Int>) -> Bool {
+        var (low, high) = (0, free.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if free[middle].upperBound <= range.lowerBound { low = middle + 1 } else { high = middle }
+        }
+        return low < free.count && free[low].lowerBound < range.upperBound
     }
 
     /// Whether all of a range is free.

@@ -15,5 +15,7 @@ struct UnitBits {
         return isAny
     }
 
+    func insert(_ unit: Int) { words[unit >> 6] |= 1 << UInt64(unit & 63) }
+
     func insert(_ units: Range<Int>) { BitSet.forEachWord(of: units) { words[$0] |= $1 } }
 }

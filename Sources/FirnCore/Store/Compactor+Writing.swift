@@ -57,7 +57,16 @@ extension Compactor {
     /// to write, or if another process is writing one.
     private func writeCheckpoint(_ compaction: CheckpointOptions) throws(StoreError) -> CompactionReport? {
         guard let log = store.log else { return nil }
-        return try withCompactorLock(log) {
+        let report = try writeCheckpoints(log, compaction)
+        // The heap is all the memory that an encrypted store has for new nodes.
+        if report != nil, log.isEncrypted { NodeHeap.returnFreedMemory() }
+        return report
+    }
+
+    private func writeCheckpoints(
+        _ log: Log, _ compaction: CheckpointOptions
+    ) throws(StoreError) -> CompactionReport? {
+        try withCompactorLock(log) {
             var sum: CompactionReport?
             var steps = CompactionSteps(fileByteCount)
             repeat {
@@ -81,8 +90,6 @@ extension Compactor {
                 steps.note(cleaning, isShort: log.isShortOfSpace, fileByteCount)
             } while steps.goOn
             try restoreReserveIfShort(log)
-            // The heap is all the memory that an encrypted store has for new nodes.
-            if log.isEncrypted { NodeHeap.returnFreedMemory() }
             return sum
         } ?? nil
     }
@@ -104,13 +111,16 @@ extension Compactor {
         _ log: Log, compaction: CheckpointOptions, cleaning: inout CleaningPlan?
     ) throws(StoreError) -> CompactionReport? {
         let room = try makeRoom(log)
+        var sealed: Pin?
         try store.withWriteLock { () throws(LogError) in
             try log.adoptCheckpoint()
-            // Only sealed segments can be removed, so the checkpoint must cover sealed segments only.
+            // Only sealed segments can be removed, so the checkpoint covers exactly the sealed segments. The manifest
+            // of an encrypted store names the salt of the segment that follows.
             try log.sealSegment()
+            sealed = versions.pinForStore(.tip)
         }
         store.publish(through: log.publishedVersion)
-        let pin = versions.pinForStore(.published)
+        guard let pin = sealed else { preconditionFailure("Firn: a checkpoint has no version") }
         let logByteCount = log.byteCountSinceCheckpoint
         let planned = try DamageRecord.throwing { () throws(StoreError) in
             guard let plan = try self.plan(pin, log: log, compaction: compaction, room: room) else {
@@ -124,6 +134,7 @@ extension Compactor {
         let history = try store.neededByHistory(log)
         let needed = min(pin.version, history.after, log.oldestVersionNeededByOthers ?? .max)
         try store.withWriteLock { () throws(LogError) in
+            assert(log.hasSegment(after: checkpoint.version), "Firn: a checkpoint does not end where a segment ends")
             try log.publish(checkpoint, keepingVersionsAfter: needed, and: history.kept)
         }
         notePublished(checkpoint, plan, stamp: pin.stamp)

@@ -106,8 +106,7 @@ extension StoreFolder {
         guard isEncrypted else { return nil }
         let found = try stored(file.read(SegmentHeader.mostByteCount, at: 0)).withUnsafeBytes(SegmentHeader.decode)
         guard let header = found?.header, header.storeID == manifest.storeID,
-            header.segment == manifest.openSegment.segment, header.epoch == manifest.openSegment.epoch,
-            let cipher = cipher(header)
+            manifest.openSegment.beginsWith(header), let cipher = cipher(header)
         else { throw LogError(.damage, path: file.path, offset: 0, detail: "the segment's header is damaged") }
         return cipher
     }

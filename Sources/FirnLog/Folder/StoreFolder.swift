@@ -91,6 +91,13 @@ struct StoreFolder: Sendable {
     /// - Parameter needsKey: if false, an encrypted store's manifest is not authenticated. Then nothing may be read,
     ///   changed or removed that depends on what the manifest lists.
     func readManifest(needsKey: Bool = true) throws(LogError) -> Manifest {
+        try readGenerations(needsKey: needsKey).current
+    }
+
+    /// The same, with the generation before the one in force, which nobody has authenticated.
+    func readGenerations(
+        needsKey: Bool = true
+    ) throws(LogError) -> (current: Manifest, previous: Manifest?) {
         let file = try stored(open(manifest, .read))
         defer { file.close() }
         let size = try stored(file.size())
@@ -103,15 +110,16 @@ struct StoreFolder: Sendable {
                 .damage, path: path(of: manifest), detail: "it is \(size) bytes long, more than a manifest can be")
         }
         let bytes = try stored(file.read(size, at: 0))
-        let current = try bytes.withUnsafeBufferPointer { (bytes) throws(LogError) in
-            try Manifest.decode(file: UnsafeRawBufferPointer(bytes), path: path(of: manifest)).current
+        let generations = try bytes.withUnsafeBufferPointer { (bytes) throws(LogError) in
+            try Manifest.decode(file: UnsafeRawBufferPointer(bytes), path: path(of: manifest))
         }
+        let current = generations.current
         if needsKey, let keys = try keys(current), !bytes.starts(with: current.encode(keys)) {
             throw LogError(
                 .damage, path: path(of: manifest), offset: 0,
                 detail: "it was not written by somebody with the store's key")
         }
-        return current
+        return generations
     }
 
     /// Replaces the manifest `previous` (nil for a new store) with `next`, durably.

@@ -47,7 +47,7 @@ import FirnCrypto
 ///     16 ├───────────┴───────────┼───────────┴───────────┤
 ///        │ first version         │ last version          │
 ///     32 ├───────────────────────┼───────────────────────┤
-///        │ byte count            │ end tag               │
+///        │ byte count            │ end tag, or salt      │
 ///     48 └───────────────────────┴───────────────────────┘
 ///
 /// encryption
@@ -68,8 +68,9 @@ import FirnCrypto
 /// unwraps the data key (`StoreKeys`). Unwrapping fails with any other key, because a key wrap checks itself. The tag
 /// is HMAC-SHA256 with a key that comes from the data key. So nobody without the key can list other segments or
 /// checkpoints. **salt** is the first 4 bytes of the salt of an encrypted checkpoint's last file; otherwise 0. **end
-/// tag** is 0 unless a segment of an encrypted store is sealed. Then it is the first 8 bytes of the tag of the
-/// segment's last frame.
+/// tag, or salt** is 0 in a store without encryption. For a sealed segment, it is the first 8 bytes of the tag of the
+/// segment's last frame. For the open segment, it is the first 8 bytes of the salt. So a segment with the same number,
+/// of a copy of the store that went its own way, is not taken for this store's.
 ///
 /// **retention** is the history retention that an opener has asked for most recently (`RetentionWord`); 0 if none has
 /// asked for any.
@@ -119,15 +120,47 @@ struct Manifest: Equatable {
         var firstVersion: UInt64
         var lastVersion: UInt64 = 0
         var byteCount: UInt64 = 0
+        /// The first 8 bytes of the tag of a sealed segment's last frame; 0 in a store without encryption.
         var endTag: UInt64 = 0
+        /// The first 8 bytes of the open segment's salt; 0 in a store without encryption.
+        var saltIdentity: UInt64 = 0
+
+        /// An open segment.
+        init(_ header: SegmentHeader) {
+            self.init(
+                segment: header.segment, epoch: header.epoch, firstVersion: header.firstVersion,
+                saltIdentity: header.salt?.identity ?? 0)
+        }
+
+        init(
+            segment: UInt32, epoch: UInt32, isSealed: Bool = false, chainEnd: UInt32 = 0, firstVersion: UInt64,
+            lastVersion: UInt64 = 0, byteCount: UInt64 = 0, endTag: UInt64 = 0, saltIdentity: UInt64 = 0
+        ) {
+            self.segment = segment
+            self.epoch = epoch
+            self.isSealed = isSealed
+            self.chainEnd = chainEnd
+            self.firstVersion = firstVersion
+            self.lastVersion = lastVersion
+            self.byteCount = byteCount
+            self.endTag = endTag
+            self.saltIdentity = saltIdentity
+        }
 
         /// Seals the segment at the end of `chain`.
         mutating func seal(lastVersion: UInt64, byteCount: Int, _ chain: FrameChain) {
             isSealed = true
             chainEnd = chain.crc
             endTag = chain.tag.head
+            saltIdentity = 0
             self.lastVersion = lastVersion
             self.byteCount = UInt64(byteCount)
+        }
+
+        /// Whether the segment can begin with a header.
+        func beginsWith(_ header: SegmentHeader) -> Bool {
+            header.segment == segment && header.epoch == epoch && header.firstVersion == firstVersion
+                && (isSealed || header.salt?.identity ?? 0 == saltIdentity)
         }
 
         /// Whether a sealed segment ends with the frame that leads to `chain`.
@@ -216,7 +249,7 @@ struct Manifest: Equatable {
             writer.append(entry.firstVersion)
             writer.append(entry.lastVersion)
             writer.append(entry.byteCount)
-            writer.append(entry.endTag)
+            writer.append(entry.isSealed ? entry.endTag : entry.saltIdentity)
         }
         for entry in earlier {
             writer.append(entry.id)
@@ -238,19 +271,19 @@ struct Manifest: Equatable {
         return writer.array()
     }
 
-    /// Reads a file's blocks: the current one, decoded, and the one before it as raw bytes (empty in a new store).
+    /// Reads a file's blocks: the current one, and the one before it (nil in a new store).
     ///
     /// - Parameter path: the file, which errors name.
     static func decode(
         file bytes: UnsafeRawBufferPointer, path: String
-    ) throws(LogError) -> (current: Manifest, previous: [UInt8]) {
+    ) throws(LogError) -> (current: Manifest, previous: Manifest?) {
         let (current, byteCount) = try decode(block: bytes, path: path)
         let rest = UnsafeRawBufferPointer(rebasing: bytes[byteCount...])
         if rest.isEmpty {
             guard current.generation == 1 else {
                 throw LogError(Damage("the generation before the current one is missing", at: byteCount), path: path)
             }
-            return (current, [])
+            return (current, nil)
         }
         let before: (manifest: Manifest, byteCount: Int)
         do throws(LogError) { before = try decode(block: rest, path: path) } catch {
@@ -263,7 +296,7 @@ struct Manifest: Equatable {
         else {
             throw LogError(Damage("the generation before the current one does not fit it", at: byteCount), path: path)
         }
-        return (current, [UInt8](rest))
+        return (current, before.manifest)
     }
 
     /// Reads the block at the beginning of `bytes`.
@@ -316,14 +349,15 @@ struct Manifest: Equatable {
             let state: UInt32 = get(at + 8)
             let entry = Segment(
                 segment: get(at), epoch: get(at + 4), isSealed: state == 1, chainEnd: get(at + 12),
-                firstVersion: get(at + 16), lastVersion: get(at + 24), byteCount: get(at + 32), endTag: get(at + 40))
+                firstVersion: get(at + 16), lastVersion: get(at + 24), byteCount: get(at + 32),
+                endTag: state == 1 ? get(at + 40) : 0, saltIdentity: state == 1 ? 0 : get(at + 40))
             let previous = manifest.segments.last
             guard state <= 1, entry.isSealed == (index < count - 1), entry.firstVersion >= 1,
                 entry.segment <= LogLimits.epoch, entry.epoch <= manifest.epoch,
                 entry.firstVersion <= LogLimits.number, entry.lastVersion <= LogLimits.number,
                 entry.byteCount <= LogLimits.longestSegmentByteCount,
                 !entry.isSealed || entry.byteCount % 64 == 0 && entry.byteCount >= SegmentHeader.byteCount,
-                entry.endTag == 0 || entry.isSealed && features.contains(.encryption),
+                get(at + 40) == 0 || features.contains(.encryption),
                 previous == nil
                     || previous!.segment < entry.segment && previous!.lastVersion &+ 1 == entry.firstVersion
                         && previous!.epoch <= entry.epoch,

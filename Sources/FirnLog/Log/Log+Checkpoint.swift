@@ -124,6 +124,11 @@ extension Log {
         tail.checkpointByteCount.store(checkpoint.byteCount, ordering: .relaxed)
     }
 
+    /// Whether a segment begins behind a version.
+    package func hasSegment(after version: UInt64) -> Bool {
+        writer?.tail.snapshot().manifest.segments.contains { $0.firstVersion == version + 1 } ?? false
+    }
+
     /// Removes segments that the manifest no longer lists, and checkpoint files that the manifest does not need and
     /// that are not in `held`.
     ///

@@ -35,15 +35,18 @@ extension Log {
         guard let keys = try folder.keys(first) else { throw LogError(.key(.notEncrypted), path: path) }
         let wrapped = keys.wrap(for: new, salt: randomness.bytes(WrappedKey.saltByteCount))
         ring.adopt(keys, wrapped, of: first.storeID)
+        // Who may use the store is not changed with its key.
+        folder.fileMode = try stored(folder.status(folder.manifest))?.mode ?? folder.fileMode
         // If this process ends before the manifest's name is durable, the next opener finds this on the page and makes
-        // it durable.
+        // it durable. A process that died before may have left such a word, too.
         let page = try SharedPage(folder, first.storeID, mayCreate: true)
+        let writerBefore = page.writerProcess
         page.writerProcess = UInt64(currentProcessID())
         var second = first
         second.encryption = wrapped
         second.generation += 1
         do throws(LogError) { try folder.replaceManifest(first, with: second) } catch {
-            if error.isTransient { page.writerProcess = 0 } else { page.setUnsyncedName() }
+            if error.isTransient { page.writerProcess = writerBefore } else { page.setUnsyncedName() }
             throw error
         }
         do throws(LogError) {

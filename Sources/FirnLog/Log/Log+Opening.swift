@@ -133,6 +133,8 @@ extension Log {
         try stored(folder.sync(.log))
         // The folders' names must be durable before the manifest exists.
         try stored(folder.sync(.store))
+        var manifest = manifest
+        manifest.segments = [Manifest.Segment(header)]
         try folder.replaceManifest(nil, with: manifest)
     }
 
@@ -140,7 +142,7 @@ extension Log {
         _ options: LogOptions, folder: StoreFolder, location: StoreLocation, clock: any Clock,
         randomness: any Randomness, locks: StoreLocks, created: Bool, isFirst: Bool
     ) throws(LogError) -> Log {
-        let manifest = try folder.readManifest()
+        let (manifest, previous) = try folder.readGenerations()
         let page = try SharedPage(folder, manifest.storeID, mayCreate: isFirst)
         let isPageValid = page.isValid(epoch: manifest.epoch)
         let pageMark = isPageValid ? page.durableMark : 0
@@ -154,7 +156,9 @@ extension Log {
         let isDurable = isPageValid && page.writerProcess == 0 && !page.hasFailed
         // If this process dies after a manifest change that the page does not show, the next holder recovers, too.
         page.writerProcess = UInt64(currentProcessID())
-        if !isDurable { try recovery.renewManifest(page, location) }
+        // The process that changed the key has ended before the data key wrapped for the old one was gone.
+        let holdsOldWrap = previous.map { $0.encryption != manifest.encryption } ?? false
+        if !isDurable || holdsOldWrap { try recovery.renewManifest(page, location) }
         // A reader that is opening the store needs the files that were listed when it took its slot.
         if isFirst, !page.others(locks, but: nil).contains(where: { $0.version == 0 }) {
             // Removes files that a crash left: files that the manifest no longer lists, and checkpoints that were never

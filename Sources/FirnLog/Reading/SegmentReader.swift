@@ -79,9 +79,7 @@ final class SegmentReader {
         }
         header = found.header
         chain = FrameChain(crc: found.crc)
-        guard header.storeID == storeID, header.segment == entry.segment, header.epoch == entry.epoch,
-            header.firstVersion == entry.firstVersion
-        else {
+        guard header.storeID == storeID, entry.beginsWith(header) else {
             throw LogError(
                 .damage, path: path, offset: 0, detail: "the segment's header belongs to another segment or store")
         }

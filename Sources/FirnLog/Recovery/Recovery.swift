@@ -347,8 +347,7 @@ struct Recovery {
             next.segments = []
             next.earlier = []
         }
-        next.segments.append(
-            Manifest.Segment(segment: header.segment, epoch: epoch, firstVersion: header.firstVersion))
+        next.segments.append(Manifest.Segment(header))
         try replaceManifest(with: next, page)
         durable = scan.lastVersion
         scan.chain = chain

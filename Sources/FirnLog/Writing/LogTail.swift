@@ -390,8 +390,7 @@ final class LogTail: @unchecked Sendable {
                 next.generation += 1
                 setRetention(&next)
                 next.segments[next.segments.count - 1].seal(lastVersion: version, byteCount: end, chain)
-                next.segments.append(
-                    Manifest.Segment(segment: header.segment, epoch: header.epoch, firstVersion: header.firstVersion))
+                next.segments.append(Manifest.Segment(header))
                 try folder.replaceManifest(manifest, with: next)
             } catch  where error.isTransient {
                 try? folder.removeIfPresent(name)

@@ -94,7 +94,7 @@ public class PosixNames: @unchecked Sendable {
             FileStatus(
                 kind: FileStatus.Kind(mode: status.st_mode), byteCount: Int(status.st_size),
                 allocatedByteCount: Int(status.st_blocks) * 512, identity: FileIdentity(status),
-                linkCount: Int(status.st_nlink))
+                linkCount: Int(status.st_nlink), mode: FileMode(UInt16(truncatingIfNeeded: status.st_mode)))
         }
     }
 

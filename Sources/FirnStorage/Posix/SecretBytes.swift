@@ -1,7 +1,8 @@
 import CFirn
 
 /// Bytes of a key. They lie in pages of their own. As far as the system can, it keeps these pages out of swap space and
-/// core dumps. The bytes never change, and are zeroed when the last reference is released.
+/// core dumps. The bytes never change, and are zeroed when the last reference is released. Copies that libraries have
+/// left on the releasing thread are overwritten, too (`firn_forget_copies`).
 public final class SecretBytes: @unchecked Sendable {
     private let memory: UnsafeMutableRawPointer
     public let count: Int

@@ -71,6 +71,7 @@ public final class StorageThread: Sendable {
             &handle, name,
             { context in
                 Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
+                firn_forget_copies()
                 return nil
             },
             context.toOpaque())

@@ -6,8 +6,12 @@ import PackageDescription
 let package = Package(
     name: "FirnOrderServer",
     platforms: [.macOS(.v15)],
+    traits: [.trait(name: "Encryption", description: "The tests can run with an encrypted store: FIRN_TEST_KEY.")],
     dependencies: [
-        .package(name: "Firn", path: "../../.."), .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(
+            name: "Firn", path: "../../..",
+            traits: [.trait(name: "Encryption", condition: .when(traits: ["Encryption"]))]),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     ],
     targets: [
         .target(

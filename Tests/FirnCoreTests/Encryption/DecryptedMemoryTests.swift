@@ -172,7 +172,7 @@
             try transaction.commit()
             _ = try store.compact(garbageShare: 0)
             // One block of the new mapping holds what the rebase has read.
-            #expect(memory.keptByteCount <= DecryptedMemory.blockByteCount)
+            #expect(memory.keptByteCount == DecryptedMemory.blockByteCount)
             try store.close()
         }
 

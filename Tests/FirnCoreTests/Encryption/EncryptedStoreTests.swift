@@ -132,24 +132,29 @@
             #expect(try found(Self.key(1)) == 0)
         }
 
-        /// One bit of each byte of every file. What opens has the same data, except commits that no mark confirms.
-        @Test func aChangedBitIsNoticed() throws {
+        /// The bits of each byte that are changed: one, or with `FIRN_SLOW` all of them, one after the other.
+        private static let changedBits = TestEnvironment.value("FIRN_SLOW") == nil ? [45 % 8] : Array(0..<8)
+
+        /// A bit of each byte of every file. The store is refused, or it opens and is what it was. One loss is
+        /// possible: of commits that no mark confirms, and then it is reported. No byte is without meaning, so no
+        /// change passes unnoticed, except on the page that processes share, which holds no data.
+        @Test(arguments: changedBits) func aChangedBitIsNoticed(bit: Int) throws {
             let storage = MemoryStorage()
             try Self.fill(storage)
             let made = try StoreFiles(storage)
-            var random = SeededRandom(seed: 45)
-            for (path, bytes) in made.files.sorted(by: { $0.key < $1.key }) where !path.hasSuffix("/shared") {
+            for (path, bytes) in made.files.sorted(by: { $0.key < $1.key }) {
                 for offset in bytes.indices {
+                    let place = "\(path), bit \(bit) of byte \(offset)"
                     var changed = made
-                    changed.files[path]![offset] ^= 1 << UInt8(random.below(8))
+                    changed.files[path]![offset] ^= 1 << UInt8(bit)
                     guard let store = try? Self.open(changed.storage()) else { continue }
                     let texts = try Self.texts(store)
-                    if texts != Self.allTexts {
-                        guard case .tornTail = store.recovery?.outcome else {
-                            Issue.record("\(path), byte \(offset): nothing is told")
-                            continue
-                        }
-                        #expect(texts.dropLast() == Self.allTexts.dropLast(), "\(path), byte \(offset)")
+                    if case .tornTail = store.recovery?.outcome {
+                        #expect(texts.dropLast() == Self.allTexts.dropLast(), "\(place)")
+                    } else {
+                        #expect(texts == Self.allTexts, "\(place)")
+                        let isNoticed = (try? store.verify()) == nil || store.recovery?.outcome != .clean
+                        #expect(isNoticed || path.hasSuffix("/shared"), "\(place): nobody is told")
                     }
                     try store.close()
                 }
@@ -175,15 +180,98 @@
             let (own, other) = (try continued(from: 100), try continued(from: 200))
             let names = own.files.keys.filter { $0.contains("/log/") || $0.contains("/checkpoint/") }.sorted()
             #expect(names == other.files.keys.filter { $0.contains("/log/") || $0.contains("/checkpoint/") }.sorted())
-            // The open segment of a copy is as good as an older state of this store, which can't be noticed.
-            let open = try #require(names.last { $0.contains("/log/") })
-            for name in names where own.files[name] != other.files[name] && name != open {
+            for name in names where own.files[name] != other.files[name] {
                 var mixed = own
                 mixed.files[name] = other.files[name]
                 #expect(throws: StoreError.self, "\(name)") {
                     try Self.open(mixed.storage()).verify()
                 }
             }
+        }
+
+        /// Of two copies that went their own ways and were compacted at the same version, one gets the log of the
+        /// other. It begins with the right version, but follows other data.
+        @Test func theLogOfACopyIsRefused() throws {
+            let storage = MemoryStorage()
+            try Self.fill(storage)
+            let start = try StoreFiles(storage)
+            func continued(from id: Int) throws -> StoreFiles {
+                let storage = try start.storage()
+                let store = try Self.open(storage)
+                try Self.add(id..<id + 1, to: store)
+                _ = try store.compact()
+                try Self.add(id + 1..<id + 2, to: store)
+                try store.close()
+                return try StoreFiles(storage)
+            }
+            var (own, other) = (try continued(from: 100), try continued(from: 200))
+            let logs = own.files.keys.filter { $0.contains("/log/") }
+            #expect(logs.count == 1 && logs == other.files.keys.filter { $0.contains("/log/") })
+            for name in logs { own.files[name] = other.files[name] }
+            own.files[BaseStore.folder + "/shared"] = nil
+            #expect(throws: StoreError.self) { try Self.open(own.storage()) }
+        }
+
+        /// The key changes, and nothing else. The next opener still sees what the page said before.
+        @Test func aChangeOfTheKeyThatChangesNothingLeavesThePageAsItWas() throws {
+            let storage = SimulatedStorage(seed: 5)
+            try Self.fill(storage)
+            let process = storage.disk.newProcess()
+            func page() throws -> SharedPage {
+                let folder = StoreFolder(try process.openFolder(BaseStore.folder))
+                return try SharedPage(folder, try folder.readManifest(needsKey: false).storeID, mayCreate: true)
+            }
+            // A writer that died before the manifest's name was durable has left this.
+            try page().writerProcess = 77
+            process.inject(
+                SimulatedFault(.noSpace, number: 28, residue: .some, times: 1) {
+                    $0.operation == .create && $0.path.hasSuffix("manifest.new")
+                })
+            #expect(
+                logCode {
+                    try Store.changeKey(BaseStore.folder, from: Self.key(1), to: Self.key(2), storage: process)
+                } == .diskFull)
+            #expect(process.faultCount == 1)
+            #expect(try page().writerProcess == 77)
+            _ = try Self.open(process).close()
+            try Store.changeKey(BaseStore.folder, from: Self.key(1), to: Self.key(2), storage: process)
+            #expect(try page().writerProcess == 0)
+        }
+
+        /// A power cut has come between the two replacements of the manifest, and the page does not say so. The next
+        /// opener makes up for the second one.
+        @Test func theOldKeysWrapIsGoneAfterTheNextOpening() throws {
+            let storage = MemoryStorage()
+            try Self.fill(storage)
+            var folder = StoreFolder(try storage.openFolder(BaseStore.folder))
+            folder.keyRing = KeyRing(Self.key(1), randomness: SystemRandomness.shared)
+            let first = try folder.readManifest()
+            let keys = try #require(try folder.keys(first))
+            var second = first
+            second.generation += 1
+            second.encryption = keys.wrap(for: Self.key(2), salt: SystemRandomness.shared.bytes(32))
+            try storage.remove(BaseStore.folder + "/manifest")
+            let file = try storage.open(BaseStore.folder + "/manifest", .create)
+            try file.write(second.encode(keys) + first.encode(keys), at: 0)
+            file.close()
+            _ = try Self.open(storage, Self.key(2)).close()
+            let bytes = try storage.bytes(BaseStore.folder + "/manifest")
+            let (current, previous) = try bytes.withUnsafeBytes { try Manifest.decode(file: $0, path: "") }
+            #expect(current.encryption == second.encryption && previous?.encryption == second.encryption)
+        }
+
+        /// Those who could read the store's files before its key was changed still can.
+        @Test func aChangeOfTheKeyKeepsTheModeOfTheManifest() throws {
+            let folder = TemporaryFolder()
+            let path = folder.path + "/store"
+            var options = Self.options(Self.key(1))
+            options.log?.folder = path
+            options.log?.fileMode = FileMode(0o640)
+            try Store(options, storage: PosixStorage.shared, clock: ManualClock()).close()
+            try Store.changeKey(path, from: Self.key(1), to: Self.key(2), storage: PosixStorage.shared)
+            #expect(try PosixStorage.shared.status(path + "/manifest")?.mode == FileMode(0o640))
+            options.log?.encryptionKey = Self.key(2)
+            try Store(options, storage: PosixStorage.shared, clock: ManualClock()).close()
         }
 
         /// What a power cut leaves of commits is recovered under the key, in a new segment with a key of its own.

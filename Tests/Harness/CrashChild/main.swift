@@ -1,4 +1,5 @@
 import FirnCore
+import FirnCrypto
 import FirnLog
 import FirnStorage
 
@@ -31,6 +32,9 @@ import FirnStorage
 // firn-crash-child FOLDER spill TIMES: the same with a limit of two versions and `.spill`, beside other processes.
 // After each commit it writes a line `value version`, and at the end `kept N` if all N versions that it held are as
 // they were.
+//
+// firn-crash-child FOLDER key FILE: makes an encrypted store with the key in a file, adds objects, compacts, and writes
+// `open`. When the file FOLDER.release exists, it goes on, closes the store, writes `closed`, and waits to be killed.
 
 /// The payload of a thread's n-th entry. Most are short. Some are a blob, and a few make a commit of several parts.
 func payload(_ thread: Int, _ number: Int) -> [UInt8] {
@@ -146,10 +150,45 @@ func spill(_ store: Store, _ times: Int) throws {
     try store.close()
 }
 
+/// Works with a store whose key is nowhere else in this process.
+func useKey(in file: String, _ options: StoreOptions, folder: String) throws {
+    let descriptor = open(file, O_RDONLY)
+    let secret = SecretBytes(count: EncryptionKey.byteCount) { bytes in
+        guard read(descriptor, bytes.baseAddress, bytes.count) == bytes.count else { exit(8) }
+    }
+    close(descriptor)
+    var options = options
+    options.log?.encryptionKey = secret.withBytes { EncryptionKey($0) }
+    let store = try Store(options, storage: PosixStorage.shared)
+    let transaction = try store.beginWrite()
+    try transaction.changeSchema(to: schema)
+    try transaction.commit()
+    func add(_ ids: Range<Int>) throws {
+        for id in ids {
+            let transaction = try store.beginWrite()
+            var row = transaction.beginRow(TableID(1))
+            transaction.fill(&row, column: 0, value: .int(Int64(id)))
+            transaction.fill(&row, column: 2, value: .data(payload(id, id)))
+            try transaction.endRow(row)
+            try transaction.commit()
+        }
+    }
+    try add(0..<200)
+    _ = try store.compact()
+    try add(200..<400)
+    say("open")
+    while access(folder + ".release", F_OK) != 0 { usleep(1000) }
+    _ = try store.compact()
+    try add(400..<500)
+    try store.verify()
+    try store.close()
+}
+
 let words = CommandLine.arguments
 guard
     words.count == 2 || words.count == 3 && words[2] == "compact"
         || words.count == 4 && ["count", "hold", "spill"].contains(words[2]) && Int(words[3]) != nil
+        || words.count == 4 && words[2] == "key"
 else { exit(64) }
 do {
     var options = LogOptions(
@@ -161,6 +200,11 @@ do {
     if words.count == 4, words[2] == "spill" {
         storeOptions.maximumNumberOfActiveVersions = 2
         storeOptions.activeVersionPolicy = .spill
+    }
+    if words.count == 4, words[2] == "key" {
+        try useKey(in: words[3], storeOptions, folder: words[1])
+        say("closed")
+        while true { sleep(1) }
     }
     let store = try Store(storeOptions, storage: PosixStorage.shared)
     if words.count == 4 {

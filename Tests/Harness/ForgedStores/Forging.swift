@@ -193,10 +193,15 @@ package enum Forging {
 
     // MARK: Checkpoints
 
+    /// Where the footer of a checkpoint's file begins, as far as its length is plausible.
+    package static func footerStart(of bytes: [UInt8]) -> Int {
+        bytes.count - min(Int(get(bytes, offset: bytes.count - 8, UInt32.self)), bytes.count)
+    }
+
     /// The ranges of the nodes of a checkpoint's file, as far as their lengths are plausible.
     package static func nodes(of bytes: [UInt8]) -> [Range<Int>] {
         guard bytes.count >= 128 else { return [] }
-        let end = bytes.count - min(Int(get(bytes, offset: bytes.count - 8, UInt32.self)), bytes.count)
+        let end = footerStart(of: bytes)
         var nodes: [Range<Int>] = []
         var offset = 64
         while offset + 32 <= end {

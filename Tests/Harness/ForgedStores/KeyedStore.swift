@@ -20,11 +20,11 @@
         /// The base store with a key, with other nodes in its checkpoint and other commits after it.
         ///
         /// - Parameters:
-        ///   - checkpoint: the bytes of the file without encryption; nil for those of the base store. The footer is not
-        ///     used.
+        ///   - checkpoint: the bytes of the file without encryption. The footer is not used.
         ///   - commits: the parts of each commit: see `Forging.appendCommit`.
         package static func storage(
-            checkpoint: [UInt8]? = nil, commits: [[UInt8]] = Forging.commits(of: BaseStore.made.segment)
+            checkpoint: [UInt8] = BaseStore.made.checkpoint,
+            commits: [[UInt8]] = Forging.commits(of: BaseStore.made.segment)
         ) throws -> MemoryStorage {
             let base = BaseStore.made
             let storage = MemoryStorage()
@@ -37,23 +37,15 @@
             defer { try? origin.close() }
             guard let live = origin.checkpoint else { preconditionFailure("the base store has no checkpoint") }
             // What the checkpoint holds is not read in the log.
-            var version: UInt64 = 1
-            while version <= live.version {
-                try append([], to: log, as: version)
-                version += 1
-            }
+            for version in 1...live.version { try append([], to: log, as: version) }
             try log.sealSegment()
             let writer = try log.beginCheckpoint(start: 0)
-            let bytes = checkpoint ?? base.checkpoint
-            let end =
-                base.checkpoint.count
-                - Int(Forging.get(base.checkpoint, offset: base.checkpoint.count - 8, UInt32.self))
-            try bytes.withUnsafeBytes { try writer.append(UnsafeRawBufferPointer(rebasing: $0[64..<end])) }
+            let end = Forging.footerStart(of: base.checkpoint)
+            try checkpoint.withUnsafeBytes { try writer.append(UnsafeRawBufferPointer(rebasing: $0[64..<end])) }
             let made = try writer.finish(version: live.version, time: live.time, earlier: [], state: live.state)
             try log.publish(made, keepingVersionsAfter: live.version)
-            for commit in commits {
-                try append(commit, to: log, as: version)
-                version += 1
+            for (number, commit) in commits.enumerated() {
+                try append(commit, to: log, as: live.version + 1 + UInt64(number))
             }
             try log.close()
             return storage

@@ -60,6 +60,12 @@ extension LogWalk {
             try damage(SegmentHeader.byteCount, problem)
             return nil
         }
+        if let identity = entry.saltIdentity, header.hasSalt,
+            try Fields(file.bytes(at: SegmentHeader.byteCount, count: SealedParts.saltByteCount)).u64(0) != identity
+        {
+            try damage(SegmentHeader.byteCount, "the segment's salt is not the one that the manifest lists")
+            return nil
+        }
         if let chain, !state.isBroken, chain != header.chain {
             try damage(0, "the segment does not follow the one before it")
             if !continuesAfterDamage { return nil }

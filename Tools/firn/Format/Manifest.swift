@@ -11,7 +11,8 @@ import FirnCrypto
 ///  64 checkpoint: id u64 · 72 version u64 · 80 length u64 · 88 CRC u32 · 92 earlier m u32
 ///  96 created i64 · 104 retention u64 · 112 checkpoint's salt u32, 0 without encryption · 116 zero, 12 bytes
 /// 128 n × 48: segment u32 · epoch u32 · state u32 · chain end u32
-///             · first version u64 · last version u64 · length u64 · end tag u64, 0 without encryption
+///             · first version u64 · last version u64 · length u64
+///             · end tag u64, of the open segment the salt's first 8 bytes, 0 without encryption
 ///     m × 32, earlier checkpoints: id u64 · version u64 · length u64 · CRC u32 · salt u32, 0 without encryption
 ///     if encrypted, 128: algorithm u32 · zero u32 · salt 32 · wrapped key 40 · zero 16 · tag 32
 ///     zeros · CRC of all before it, the last 4 bytes of the block, whose length is a multiple of 64
@@ -39,6 +40,8 @@ struct Manifest: Equatable {
         var firstVersion: UInt64
         /// Where the segment ends; nil for the open segment.
         var seal: Seal?
+        /// The first 8 bytes of the open segment's salt, 0 without encryption; nil if no manifest says.
+        var saltIdentity: UInt64?
     }
 
     struct Seal: Equatable {
@@ -215,7 +218,7 @@ struct Manifest: Equatable {
         guard state == (isLast ? 0 : 1) else { throw damage("has the wrong state") }
         guard segment.firstVersion >= 1, segment.epoch <= block.epoch else { throw damage("makes no sense") }
         let endTag = fields.u64(at + 40)
-        guard endTag == 0 || state == 1 && isEncrypted else { throw damage("has bytes that must be zero") }
+        guard endTag == 0 || isEncrypted else { throw damage("has bytes that must be zero") }
         let length = try fields.count(at + 32, "the length \(what)", upTo: FormatNumbers.fileByteCount)
         if state == 1 {
             guard length >= SegmentHeader.byteCount else { throw damage("has an impossible length") }
@@ -224,6 +227,8 @@ struct Manifest: Equatable {
             guard last + 1 >= segment.firstVersion else { throw damage("ends before it begins") }
         } else if fields.u32(at + 12) != 0 || fields.u64(at + 24) != 0 || length != 0 {
             throw damage("is open, but says where it ends")
+        } else {
+            segment.saltIdentity = endTag
         }
         if let previous = block.segments.last {
             guard previous.number < segment.number, previous.epoch <= segment.epoch,
@@ -274,7 +279,7 @@ struct Manifest: Equatable {
             writer.append(segment.firstVersion)
             writer.append(segment.seal?.lastVersion ?? 0)
             writer.append(UInt64(segment.seal?.byteCount ?? 0))
-            writer.append(segment.seal?.endTag ?? 0)
+            writer.append(segment.seal?.endTag ?? segment.saltIdentity ?? 0)
         }
         for entry in earlier {
             writer.append(entry.id)

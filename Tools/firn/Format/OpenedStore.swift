@@ -68,6 +68,14 @@ struct OpenedStore {
         return max(summary.lastVersion, manifest.checkpoint?.version ?? 0)
     }
 
+    /// Throws if somebody without the key of an encrypted store has written its manifest. For commands that make
+    /// something of what the manifest lists, and show nothing of `findings`.
+    func checkIsAuthentic() throws(ToolError) {
+        if let forgery = findings.first(where: { $0.text == Self.forgery }) { throw ToolError(forgery) }
+    }
+
+    private static let forgery = "it was not written by somebody with the store's key"
+
     /// Whether the store has changed since it was opened. If it has, what looked like damage may be a writer's work.
     func hasChanged() -> Bool {
         guard let now = try? Self.open(files.path, storage: files.storage) else { return true }
@@ -157,9 +165,7 @@ struct OpenedStore {
             files.keys = try files.keys(encryption)
             if let keys = files.keys, !encryption.isAuthentic(keys) {
                 findings.append(
-                    Finding(
-                        kind: .damage, file: path, offset: 0,
-                        text: "it was not written by somebody with the store's key"))
+                    Finding(kind: .damage, file: path, offset: 0, text: forgery))
             }
         }
         findings += checkRest(bytes, current: current, path: path) + checkBeginning(current.block, path)
@@ -249,8 +255,15 @@ struct OpenedStore {
     private static func salvage(
         _ given: StoreFiles, _ findings: [Finding], previous: Manifest?
     ) throws(ToolError) -> OpenedStore {
-        var files = given
-        if let encryption = previous?.encryption { files.keys = try files.keys(encryption) }
+        var (files, findings, previous) = (given, findings, previous)
+        if let encryption = previous?.encryption {
+            files.keys = try files.keys(encryption)
+            // A data key that the user's key unwraps is the store's, whoever has written the rest.
+            if let keys = files.keys, !encryption.isAuthentic(keys) {
+                findings.append(Finding(kind: .damage, file: files.manifest, offset: nil, text: forgery))
+                previous = nil
+            }
+        }
         var headers: [SegmentHeader] = []
         for number in try files.segmentNumbers() {
             guard let header = try? SegmentFile.header(files.segment(number), files.storage), header.segment == number

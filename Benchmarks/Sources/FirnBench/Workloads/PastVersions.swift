@@ -21,12 +21,14 @@ extension Workload {
         ],
         targets: [.peers(median, .typed, 50), .peers(late, .typed, 1_000)]
     ) { run in
-        guard run.engineName == .typed || run.engineName.hasKey else { throw Unsupported() }
+        guard let type = run.engineName.type as? TypedEngine.Type, type.decryptedShare == nil else {
+            throw Unsupported()
+        }
         let people = run.people(run.tenthOfObjects)
         try FileManager.default.createDirectory(atPath: run.storeFolder, withIntermediateDirectories: true)
         var configuration = Realm.Configuration(
             fileURL: URL(fileURLWithPath: run.storeFolder + "/people.firn"),
-            encryptionKey: run.engineName.hasKey ? EncryptedEngine.key : nil, objectTypes: [Person.self])
+            encryptionKey: type.key, objectTypes: [Person.self])
         configuration.durability = .none
         configuration.historyRetention = .everything
         let realm = try Realm(configuration: configuration)

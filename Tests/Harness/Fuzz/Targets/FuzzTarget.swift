@@ -76,6 +76,14 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         }
     }
 
+    /// The checkpoint of the base store with an input's changes, and the manifest that names it.
+    private func forgedCheckpoint(_ input: [UInt8]) -> (bytes: [UInt8], manifest: [UInt8]) {
+        var (bytes, manifest) = (BaseStore.made.checkpoint, BaseStore.made.manifest)
+        Patches(input).applyToNodes(of: &bytes)
+        Forging.sealCheckpoint(&bytes, in: &manifest)
+        return (bytes, manifest)
+    }
+
     /// The store that an input describes.
     public func storage(for input: [UInt8]) throws -> MemoryStorage {
         let base = BaseStore.made
@@ -93,21 +101,13 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .changeset:
             return try base.storage(appendingCommit: input)
         case .checkpoint:
-            var bytes = base.checkpoint
-            var manifest = base.manifest
-            Patches(input).applyToNodes(of: &bytes)
-            Forging.sealCheckpoint(&bytes, in: &manifest)
+            let (bytes, manifest) = forgedCheckpoint(input)
             return try base.storage(replacing: [
                 base.checkpointPath: bytes, BaseStore.folder + "/manifest": manifest,
             ])
         #if Encryption
             case .keyedChangeset: return try KeyedStore.storage(commits: Forging.commits(of: base.segment) + [input])
-            case .keyedCheckpoint:
-                var bytes = base.checkpoint
-                var manifest = base.manifest
-                Patches(input).applyToNodes(of: &bytes)
-                Forging.sealCheckpoint(&bytes, in: &manifest)
-                return try KeyedStore.storage(checkpoint: bytes)
+            case .keyedCheckpoint: return try KeyedStore.storage(checkpoint: forgedCheckpoint(input).bytes)
         #endif
         case .page, .text: return try base.storage(replacing: [:])
         case .store, .tool:
