@@ -9,7 +9,7 @@ final class CompactionState: Sendable {
     let liveByteCount: Atomic<Int>
     /// The bytes of blocks in the checkpoint's files that were punched, or will be as soon as no version needs them.
     let holeByteCount: Atomic<Int>
-    /// The garbage in the checkpoint's files that the last compaction left.
+    /// The garbage in the checkpoint's files that the last compaction left of what there was when it began.
     let garbageBefore: Atomic<Int>
     let deferredHoles = DeferredHoles()
     /// Set if the file system can't punch holes.

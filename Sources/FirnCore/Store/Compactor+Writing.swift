@@ -112,16 +112,19 @@ extension Compactor {
     ) throws(StoreError) -> CompactionReport? {
         let room = try makeRoom(log)
         var sealed: Pin?
+        // What the checkpoint frees is what there is now. What commits add from here on is left for the next one.
+        var (logByteCount, garbage) = (0, 0)
         try store.withWriteLock { () throws(LogError) in
             try log.adoptCheckpoint()
             // Only sealed segments can be removed, so the checkpoint covers exactly the sealed segments. The manifest
             // of an encrypted store names the salt of the segment that follows.
             try log.sealSegment()
             sealed = versions.pinForStore(.tip)
+            logByteCount = log.byteCountSinceCheckpoint
+            garbage = context.checkpointGarbage.load(ordering: .relaxed)
         }
         store.publish(through: log.publishedVersion)
         guard let pin = sealed else { preconditionFailure("Firn: a checkpoint has no version") }
-        let logByteCount = log.byteCountSinceCheckpoint
         let planned = try DamageRecord.throwing { () throws(StoreError) in
             guard let plan = try self.plan(pin, log: log, compaction: compaction, room: room) else {
                 return nil as (plan: CheckpointPlan, written: WrittenCheckpoint)?
@@ -161,7 +164,8 @@ extension Compactor {
         }
         store.announce(checkpoint.version)
         try punchHoles(plan, log)
-        state.garbageBefore.store(context.checkpointGarbage.load(ordering: .relaxed), ordering: .relaxed)
+        state.garbageBefore.store(
+            max(garbage + (plan.addition?.garbageAfter ?? 0) - plan.garbage, 0), ordering: .relaxed)
         state.spaceCheckAt.store(Compactor.spaceCheckByteCount, ordering: .relaxed)
         withExtendedLifetime(pin) {}
         return CompactionReport(

@@ -275,12 +275,32 @@ import Testing
         }
     }
 
+    /// Everything is deleted while the compactor writes, and nobody commits any more. What the checkpoint has not freed
+    /// makes the next one due.
+    @Test func whatIsDeletedDuringTheLastCompactionIsFreedToo() throws {
+        storage.disk.capacity = 24 << 20
+        let hook = Guarded<(@Sendable () -> Void)?>(.unranked, nil)
+        try Self.fillAndEmpty(storage, "/store", capacity: 24 << 20, reserve: 4 << 20, during: hook) {
+            storage.disk.usedByteCount
+        }
+    }
+
     /// Fills a disk until ten commits were refused, and empties it by deleting alone, a twentieth at a time.
     private static func fillAndEmpty(
-        _ storage: any Storage, _ folder: String, capacity: Int, reserve: Int, used: () -> Int
+        _ storage: any Storage, _ folder: String, capacity: Int, reserve: Int,
+        during hook: Guarded<(@Sendable () -> Void)?>? = nil, used: () -> Int
     ) throws {
         var options = StoreOptions(log: LogOptions(folder: folder))
         options.log?.reserveByteCount = reserve
+        if let hook {
+            options.duringCompaction = {
+                let body = hook.withLock { body in
+                    defer { body = nil }
+                    return body
+                }
+                body?()
+            }
+        }
         let store = try Store(options, storage: storage)
         try makeTable(store)
         var random = SeededRandom(seed: 5)
@@ -306,6 +326,20 @@ import Testing
         }
         #expect(keys.count > capacity / 20_000)
         let step = keys.count / 20 + 1
+        if let hook {
+            // All but a twentieth, whose deletion makes a checkpoint due.
+            let rest = Array(keys.dropFirst(step))
+            keys = Array(keys.prefix(step))
+            hook.withLock { body in
+                body = {
+                    do {
+                        try commit(store) { transaction in for key in rest { transaction.delete(table, key) } }
+                    } catch {
+                        Issue.record("\(error)")
+                    }
+                }
+            }
+        }
         while !keys.isEmpty {
             try commit(store) { transaction in
                 for _ in 0..<min(step, keys.count) {
@@ -314,7 +348,9 @@ import Testing
             }
         }
         func rest() -> Int { used() - (((try? storage.status(folder + "/reserve")) ?? nil) == nil ? 0 : reserve) }
-        #expect(TestTimeout.awaits { rest() < capacity / 10 }, "\(rest()) bytes are still used")
+        #expect(
+            TestTimeout.awaits { rest() < capacity / 10 },
+            "\(rest()) bytes are still used; the compactor's failure: \(String(describing: store.compactionFailure))")
         // There is room for everything again.
         try fill(store, capacity / 10_000)
         try store.close()
