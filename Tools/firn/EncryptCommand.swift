@@ -28,12 +28,9 @@ struct EncryptCommand: ParsableCommand {
     func run() throws {
         Interrupts.postpone()
         try finish(with: arguments.key) { out in
-            let key = try newKeyFile.map { file in
-                try StoreKeySource.key(
-                    Terminal.contents(of: file, most: StoreKeySource.fileByteCount), inFile: file)
-            }
-            return try Self.run(
-                arguments.store, newKey: key, output: new.output, json: arguments.json, storage: PosixStorage.shared,
+            try Self.run(
+                arguments.store, newKey: newKeyFile.map { try StoreKeySource.key(inFile: $0) }, output: new.output,
+                json: arguments.json, storage: PosixStorage.shared,
                 out)
         }
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FirnCrypto
 import FirnStorage
 
 /// The `firn` command: inspects, verifies, copies and recovers stores, and moves data in and out.
@@ -100,10 +101,16 @@ struct KeyArguments: ParsableArguments {
     func source() throws(ToolError) -> StoreKeySource {
         var source = StoreKeySource(environment: Terminal.environment("FIRN_KEY"), ask: Terminal.keyQuestion)
         if let keyFile {
-            source.fileKey = try StoreKeySource.key(
-                Terminal.contents(of: keyFile, most: StoreKeySource.fileByteCount), inFile: keyFile)
+            source.fileKey = try StoreKeySource.key(inFile: keyFile)
         }
         return source
+    }
+}
+
+extension StoreKeySource {
+    /// The key in a file, which may be a pipe.
+    static func key(inFile path: String) throws(ToolError) -> EncryptionKey {
+        try key(Terminal.contents(of: path, most: fileByteCount), inFile: path)
     }
 }
 

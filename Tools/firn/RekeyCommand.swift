@@ -10,8 +10,8 @@ struct RekeyCommand: ParsableCommand {
         commandName: "rekey", abstract: "Changes the key of an encrypted store, without rewriting its data.",
         discussion: """
             Nobody may have the store open. Afterwards only the new key opens it. A backup from before still opens with \
-            the old one, and who has both can read the store as it is now, too. If the old key has become known, make a \
-            copy: `firn encrypt --new-key-file FILE`.
+            the old one, and who has both can read the store as it is now, too. If the old key has become known, make \
+            a copy: `firn encrypt --new-key-file FILE`.
 
             Example: firn rekey people.firn --key-file old.key --new-key-file new.key
             """)
@@ -24,8 +24,7 @@ struct RekeyCommand: ParsableCommand {
 
     func run() throws {
         try finish(with: arguments.key) { out in
-            let new = try StoreKeySource.key(
-                Terminal.contents(of: newKeyFile, most: StoreKeySource.fileByteCount), inFile: newKeyFile)
+            let new = try StoreKeySource.key(inFile: newKeyFile)
             return try Self.run(arguments.store, newKey: new, json: arguments.json, storage: PosixStorage.shared, out)
         }
     }

@@ -16,7 +16,7 @@ void firn_secret_free(void *_Nonnull secret, size_t length);
 // Overwrites what functions that have returned have left of secrets in the calling thread's memory: 48 KiB of the free
 // part of its stack, and small blocks that it has freed. Libraries of cryptography zero their keys, but not all copies
 // of them: BoringSSL leaves a cipher's key schedule in its context. Does nothing in a process that never had a secret.
-// Costs some 20 us. To be called before a thread ends that may have used a secret.
+// Costs some 30 us. To be called before a thread ends that may have used a secret.
 void firn_forget_copies(void);
 
 // The unit in which the system gives memory, in bytes.

@@ -112,8 +112,7 @@ extension Compactor {
     /// Makes the reserve again after a checkpoint on a disk that was full, if there is space.
     func restoreReserveIfShort(_ log: Log) throws(StoreError) {
         guard log.isShortOfSpace else { return }
-        var isComplete = false
-        try store.withWriteLock { () throws(LogError) in isComplete = try log.restoreReserve() }
+        let isComplete = try store.withWriteLock { () throws(LogError) in try log.restoreReserve() }
         if isComplete { log.noteSpace() }
     }
 }

@@ -111,20 +111,18 @@ extension Compactor {
         _ log: Log, compaction: CheckpointOptions, cleaning: inout CleaningPlan?
     ) throws(StoreError) -> CompactionReport? {
         let room = try makeRoom(log)
-        var sealed: Pin?
         // What the checkpoint frees is what there is now. What commits add from here on is left for the next one.
-        var (logByteCount, garbage) = (0, 0)
-        try store.withWriteLock { () throws(LogError) in
+        let (pin, logByteCount, garbage) = try store.withWriteLock { () throws(LogError) in
             try log.adoptCheckpoint()
             // Only sealed segments can be removed, so the checkpoint covers exactly the sealed segments. The manifest
             // of an encrypted store names the salt of the segment that follows.
             try log.sealSegment()
-            sealed = versions.pinForStore(.tip)
-            logByteCount = log.byteCountSinceCheckpoint
-            garbage = context.checkpointGarbage.load(ordering: .relaxed)
+            return (
+                versions.pinForStore(.tip), log.byteCountSinceCheckpoint,
+                context.checkpointGarbage.load(ordering: .relaxed)
+            )
         }
         store.publish(through: log.publishedVersion)
-        guard let pin = sealed else { preconditionFailure("Firn: a checkpoint has no version") }
         let planned = try DamageRecord.throwing { () throws(StoreError) in
             guard let plan = try self.plan(pin, log: log, compaction: compaction, room: room) else {
                 return nil as (plan: CheckpointPlan, written: WrittenCheckpoint)?

@@ -62,9 +62,8 @@ extension Store {
 
     private func writeClosingCheckpoint(_ log: Log) throws(StoreError) {
         guard log.failure == nil else { return }
-        var byteCount = 0
         // Another process may have written and compacted since this one last wrote.
-        try withWriteLock { () throws(LogError) in byteCount = log.byteCountBehindCheckpoint }
+        let byteCount = try withWriteLock { () throws(LogError) in log.byteCountBehindCheckpoint }
         guard byteCount > options.compaction.closingLogByteCount else { return }
         try compactor.writeDueCheckpoint(options.compaction)
     }

@@ -131,13 +131,13 @@ extension Store {
 
     /// Runs `body` with the write lock held, when this process may write. It is for changes of the log's files other
     /// than commits.
-    func withWriteLock(_ body: () throws(LogError) -> Void) throws(StoreError) {
+    func withWriteLock<Result>(_ body: () throws(LogError) -> Result) throws(StoreError) -> Result {
         try acquireWriteLockForCheckpoint()
         defer {
             endTransaction(wakesFollower: false)
             letOthersWriteIfAsked()
         }
-        try logged(body())
+        return try logged(body())
     }
 
     /// Whether this process may write now. The write lock is held; it is released if this throws.

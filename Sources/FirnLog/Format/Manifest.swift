@@ -125,28 +125,6 @@ struct Manifest: Equatable {
         /// The first 8 bytes of the open segment's salt; 0 in a store without encryption.
         var saltIdentity: UInt64 = 0
 
-        /// An open segment.
-        init(_ header: SegmentHeader) {
-            self.init(
-                segment: header.segment, epoch: header.epoch, firstVersion: header.firstVersion,
-                saltIdentity: header.salt?.identity ?? 0)
-        }
-
-        init(
-            segment: UInt32, epoch: UInt32, isSealed: Bool = false, chainEnd: UInt32 = 0, firstVersion: UInt64,
-            lastVersion: UInt64 = 0, byteCount: UInt64 = 0, endTag: UInt64 = 0, saltIdentity: UInt64 = 0
-        ) {
-            self.segment = segment
-            self.epoch = epoch
-            self.isSealed = isSealed
-            self.chainEnd = chainEnd
-            self.firstVersion = firstVersion
-            self.lastVersion = lastVersion
-            self.byteCount = byteCount
-            self.endTag = endTag
-            self.saltIdentity = saltIdentity
-        }
-
         /// Seals the segment at the end of `chain`.
         mutating func seal(lastVersion: UInt64, byteCount: Int, _ chain: FrameChain) {
             isSealed = true
@@ -394,5 +372,14 @@ struct Manifest: Equatable {
             throw damage("a byte that is reserved is not 0", at: 0)
         }
         return (manifest, byteCount)
+    }
+}
+
+extension Manifest.Segment {
+    /// The open segment with this header.
+    init(_ header: SegmentHeader) {
+        self.init(
+            segment: header.segment, epoch: header.epoch, firstVersion: header.firstVersion,
+            saltIdentity: header.salt?.identity ?? 0)
     }
 }

@@ -132,18 +132,20 @@
             #expect(try found(Self.key(1)) == 0)
         }
 
-        /// The bits of each byte that are changed: one, or with `FIRN_SLOW` all of them, one after the other.
-        private static let changedBits = TestEnvironment.value("FIRN_SLOW") == nil ? [45 % 8] : Array(0..<8)
+        /// The bits of each byte that are changed: a random one (nil), or with `FIRN_SLOW` each of them.
+        private static let changedBits: [Int?] = TestEnvironment.value("FIRN_SLOW") == nil ? [nil] : Array(0..<8)
 
         /// A bit of each byte of every file. The store is refused, or it opens and is what it was. One loss is
         /// possible: of commits that no mark confirms, and then it is reported. No byte is without meaning, so no
         /// change passes unnoticed, except on the page that processes share, which holds no data.
-        @Test(arguments: changedBits) func aChangedBitIsNoticed(bit: Int) throws {
+        @Test(arguments: changedBits) func aChangedBitIsNoticed(only: Int?) throws {
             let storage = MemoryStorage()
             try Self.fill(storage)
             let made = try StoreFiles(storage)
+            var random = SeededRandom(seed: 45)
             for (path, bytes) in made.files.sorted(by: { $0.key < $1.key }) {
                 for offset in bytes.indices {
+                    let bit = only ?? random.below(8)
                     let place = "\(path), bit \(bit) of byte \(offset)"
                     var changed = made
                     changed.files[path]![offset] ^= 1 << UInt8(bit)
@@ -161,23 +163,33 @@
             }
         }
 
-        /// Files of a store and of its copy, which has the same keys, are exchanged after each has gone its own way.
-        @Test func aFileOfACopyIsRefused() throws {
+        /// Two copies of a store that have gone their own ways: a commit, a compaction at the same version, and what
+        /// `goOn` does with ids from the second argument on.
+        private static func copies(
+            _ goOn: (Store, Int) throws -> Void
+        ) throws -> (own: StoreFiles, other: StoreFiles) {
             let storage = MemoryStorage()
-            try Self.fill(storage)
+            try fill(storage)
             let start = try StoreFiles(storage)
             func continued(from id: Int) throws -> StoreFiles {
                 let storage = try start.storage()
-                let store = try Self.open(storage)
-                try Self.add(id..<id + 1, to: store)
+                let store = try open(storage)
+                try add(id..<id + 1, to: store)
                 _ = try store.compact()
-                try Self.add(id + 1..<id + 2, to: store)
-                try store.log?.sealSegment()
-                try Self.add(id + 2..<id + 3, to: store)
+                try goOn(store, id)
                 try store.close()
                 return try StoreFiles(storage)
             }
-            let (own, other) = (try continued(from: 100), try continued(from: 200))
+            return (try continued(from: 100), try continued(from: 200))
+        }
+
+        /// Files of a store and of its copy, which has the same keys, are exchanged after each has gone its own way.
+        @Test func aFileOfACopyIsRefused() throws {
+            let (own, other) = try Self.copies { store, id in
+                try Self.add(id + 1..<id + 2, to: store)
+                try store.log?.sealSegment()
+                try Self.add(id + 2..<id + 3, to: store)
+            }
             let names = own.files.keys.filter { $0.contains("/log/") || $0.contains("/checkpoint/") }.sorted()
             #expect(names == other.files.keys.filter { $0.contains("/log/") || $0.contains("/checkpoint/") }.sorted())
             for name in names where own.files[name] != other.files[name] {
@@ -192,19 +204,7 @@
         /// Of two copies that went their own ways and were compacted at the same version, one gets the log of the
         /// other. It begins with the right version, but follows other data.
         @Test func theLogOfACopyIsRefused() throws {
-            let storage = MemoryStorage()
-            try Self.fill(storage)
-            let start = try StoreFiles(storage)
-            func continued(from id: Int) throws -> StoreFiles {
-                let storage = try start.storage()
-                let store = try Self.open(storage)
-                try Self.add(id..<id + 1, to: store)
-                _ = try store.compact()
-                try Self.add(id + 1..<id + 2, to: store)
-                try store.close()
-                return try StoreFiles(storage)
-            }
-            var (own, other) = (try continued(from: 100), try continued(from: 200))
+            var (own, other) = try Self.copies { store, id in try Self.add(id + 1..<id + 2, to: store) }
             let logs = own.files.keys.filter { $0.contains("/log/") }
             #expect(logs.count == 1 && logs == other.files.keys.filter { $0.contains("/log/") })
             for name in logs { own.files[name] = other.files[name] }

@@ -76,6 +76,16 @@ struct OpenedStore {
 
     private static let forgery = "it was not written by somebody with the store's key"
 
+    /// Finds the keys of an encrypted store in a block of its manifest. Returns what is wrong if somebody without the
+    /// keys has written the block.
+    private static func unlock(
+        _ files: inout StoreFiles, _ encryption: Manifest.Encryption, at offset: Int?
+    ) throws(ToolError) -> Finding? {
+        files.keys = try files.keys(encryption)
+        guard let keys = files.keys, !encryption.isAuthentic(keys) else { return nil }
+        return Finding(kind: .damage, file: files.manifest, offset: offset, text: forgery)
+    }
+
     /// Whether the store has changed since it was opened. If it has, what looked like damage may be a writer's work.
     func hasChanged() -> Bool {
         guard let now = try? Self.open(files.path, storage: files.storage) else { return true }
@@ -162,11 +172,7 @@ struct OpenedStore {
             throw ToolError(.usage, "\(files.path) is not encrypted, but a key was given. Leave out --key-file.")
         }
         if let encryption = current.block.encryption {
-            files.keys = try files.keys(encryption)
-            if let keys = files.keys, !encryption.isAuthentic(keys) {
-                findings.append(
-                    Finding(kind: .damage, file: path, offset: 0, text: forgery))
-            }
+            if let forgery = try unlock(&files, encryption, at: 0) { findings.append(forgery) }
         }
         findings += checkRest(bytes, current: current, path: path) + checkBeginning(current.block, path)
         return OpenedStore(files: files, manifest: current.block, findings: findings)
@@ -257,10 +263,9 @@ struct OpenedStore {
     ) throws(ToolError) -> OpenedStore {
         var (files, findings, previous) = (given, findings, previous)
         if let encryption = previous?.encryption {
-            files.keys = try files.keys(encryption)
             // A data key that the user's key unwraps is the store's, whoever has written the rest.
-            if let keys = files.keys, !encryption.isAuthentic(keys) {
-                findings.append(Finding(kind: .damage, file: files.manifest, offset: nil, text: forgery))
+            if let forgery = try unlock(&files, encryption, at: nil) {
+                findings.append(forgery)
                 previous = nil
             }
         }

@@ -163,13 +163,11 @@ struct StoreMaker {
         header.hasSalt = sealing != nil
         chain = header.write(to: &pending.bytes)
         tag = [UInt8](repeating: 0, count: SealSize.tag)
-        let salt = pending.bytes.count
         cipher = sealing?.addSalt(to: &pending.bytes)
         manifest.segments.append(
             Manifest.Segment(
                 number: number, epoch: 1, firstVersion: version + 1,
-                saltIdentity: sealing == nil
-                    ? 0 : Fields(UnsafeRawBufferPointer(rebasing: pending.bytes.bytes[salt...])).u64(0)))
+                saltIdentity: sealing == nil ? 0 : Fields(pending.bytes.bytes).u64(SegmentHeader.byteCount)))
         guard let (payload, frame) = schema else { return }
         var segmentSchema = frame
         segmentSchema.kind = .segmentSchema
