@@ -15,6 +15,9 @@ final class KeyRing: Sendable {
     /// The wrapped keys that the user's key has unwrapped.
     private let proven = Guarded(.innermost, [Proven]())
 
+    /// The sealed segments whose ends have been checked: see `SegmentReader.checkEnd`.
+    private let checkedEnds = Guarded(.innermost, Set<Manifest.Segment>())
+
     private struct Proven {
         let storeID: StoreID
         let wrapped: WrappedKey
@@ -65,6 +68,9 @@ final class KeyRing: Sendable {
     }
 
     func makeSalt() -> FileSalt { FileSalt(randomness) }
+
+    func hasCheckedEnd(of segment: Manifest.Segment) -> Bool { checkedEnds.withLock { $0.contains(segment) } }
+    func setEndChecked(of segment: Manifest.Segment) { checkedEnds.withLock { _ = $0.insert(segment) } }
 }
 
 extension StoreFolder {

@@ -112,7 +112,7 @@ struct Manifest: Equatable {
         }
     }
 
-    struct Segment: Equatable {
+    struct Segment: Hashable {
         var segment: UInt32
         var epoch: UInt32
         var isSealed = false

@@ -20,7 +20,7 @@ extension Log {
     /// not hold are skipped.
     ///
     /// Cost: the headers of the segments that hold them, up to the last version asked for; no payload is
-    /// decompressed or checked.
+    /// decompressed or checked. In an encrypted store, the first time, all bytes of these segments.
     ///
     /// - Parameter versions: written versions, in order and without overlap.
     package func forEachHeader(
@@ -74,7 +74,8 @@ extension Log {
     /// The newest version up to `through` whose time meets a condition; nil if there is none. The condition must be
     /// true up to some moment and false after it.
     ///
-    /// Cost: one header of each segment that begins later, and the headers of one segment.
+    /// Cost: one header of each segment that begins later, and the headers of one segment. In an encrypted store, the
+    /// first time, all bytes of that segment.
     package func newestVersion(
         through: UInt64, where isNotLater: (Int64) -> Bool
     ) throws(LogError) -> UInt64? {
@@ -101,7 +102,8 @@ extension Log {
 
 extension LogCursor {
     /// Calls `body` with the header of each commit of a segment up to version `through`, until `body` returns false.
-    /// `through` must be written. Headers are checked. Payloads are read only if the store is encrypted.
+    /// `through` must be written. Headers are checked. Payloads are read only if the store is encrypted; then the
+    /// segment's end is checked, too, if `body` ever returned true.
     func forEachHeader(
         in entry: Manifest.Segment, through: UInt64, _ body: (CommitHeader) -> Bool
     ) throws(LogError) {
@@ -113,6 +115,8 @@ extension LogCursor {
         var version = entry.firstVersion - 1
         // The bytes of the parts read so far of the commit that has begun.
         var byteCount = 0
+        // Who only asks when the segment begins has to read no more of it.
+        var isUsed = false
         while version < last {
             guard let (frame, next) = try reader.frame(at: offset, after: chain),
                 frame.version == version + (frame.kind.isPart ? 1 : 0)
@@ -127,8 +131,10 @@ extension LogCursor {
             byteCount += frame.frameByteCount
             guard frame.flags.contains(.last) else { continue }
             version += 1
-            guard body(CommitHeader(version: version, time: frame.time, byteCount: byteCount)) else { return }
+            guard body(CommitHeader(version: version, time: frame.time, byteCount: byteCount)) else { break }
+            isUsed = true
             byteCount = 0
         }
+        if isUsed { try reader.checkEnd(entry) }
     }
 }

@@ -48,7 +48,8 @@ extension Log {
     /// checked on the way.
     ///
     /// Cost: O(bytes of these commits, and of those before them in their segment); from a position, of these
-    /// commits alone.
+    /// commits alone. In an encrypted store, the first time, all bytes of a sealed segment at whose end or before it
+    /// the replay ends.
     ///
     /// - Parameters:
     ///   - position: the position that an earlier call returned; it is used if it is the one behind `version`.

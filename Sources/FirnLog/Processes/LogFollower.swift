@@ -131,8 +131,9 @@ final class LogFollower {
         position.mark = max(position.mark, frame.mark)
     }
 
-    /// The segment that holds, or will hold, the version after the position. If the position is in another segment, it
-    /// is moved to the beginning of this one.
+    /// The segment to read on in: the one that holds, or will hold, the version after the position. If the position is
+    /// in the segment before, what is left of that one is read first. Behind its end, the position is moved to the
+    /// beginning of the next.
     private func locate(_ position: inout LogReadPosition, _ manifest: Manifest) throws(LogError) -> SegmentReader {
         let next = position.version + 1
         guard let index = manifest.segments.lastIndex(where: { $0.firstVersion <= next }) else {
@@ -145,6 +146,18 @@ final class LogFollower {
             !entry.isSealed || position.offset <= entry.byteCount
         {
             return try reader(entry, manifest.storeID)
+        }
+        if index > 0 {
+            let before = manifest.segments[index - 1]
+            if before.segment == position.segment, before.epoch == position.epoch {
+                // Marks may follow the last commit. They lead to the chain that the manifest names.
+                if position.offset < before.byteCount { return try self.reader(before, manifest.storeID) }
+                if position.offset == before.byteCount, !before.endsWith(position.chain) {
+                    throw LogError(
+                        .damage, path: folder.path(of: folder.segment(before.segment)), offset: position.offset,
+                        detail: "the segment ends with another frame than the manifest says")
+                }
+            }
         }
         let reader = try reader(entry, manifest.storeID)
         if index > 0, manifest.segments[index - 1].chainEnd != reader.header.chain {

@@ -85,6 +85,7 @@ package struct CommitReader: ~Copyable {
             entry.segment != reader.number || entry.epoch != reader.header.epoch
         else { return false }
         let other = try SegmentReader(reader.folder, entry, storeID: reader.storeID)
+        try other.checkEnd(entry)
         var offset = other.header.byteCount
         var chain = other.chain
         while let (frame, next) = try other.frame(at: offset, after: chain), frame.version <= version {
@@ -199,6 +200,8 @@ struct LogCursor {
                     .damage, path: reader.path, offset: 0,
                     detail: "the segment's header does not follow the segment before")
             }
+            // A walk that goes on behind the segment checks its end itself.
+            if walk.through <= entry.lastVersion { try reader.checkEnd(entry) }
             try readOn(&walk, in: entry, reader: reader, body)
         }
     }

@@ -1,0 +1,61 @@
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnLog
+
+/// What a process finds that reads the commits of another one.
+@Suite("A process that follows another one", .timeLimit(.minutes(20))) struct FollowerTests {
+    /// Two copies of a store go their own ways after version 2. Each seals its segment after version 3.
+    private func copy(attempt: Int, isMarked: Bool = false) throws -> (bench: Bench, log: Log) {
+        let bench = Bench()
+        let log = try bench.open()
+        for version: UInt64 in 1...4 {
+            try LogScript.commit(log, version: version, [200], attempt: version < 3 ? 0 : attempt)
+            try log.waitUntilDurable(version)
+            if version == 3 {
+                if isMarked { try log.writeMark() }
+                try log.sealSegment()
+            }
+        }
+        return (bench, log)
+    }
+
+    /// Reads from version 2 on, and returns the versions read.
+    private func follow(_ bench: Bench, _ replace: () throws -> Void) throws -> [UInt64] {
+        let folder = try StoreFolder(path: "/store", storage: bench.another().storage)
+        let manifest = try folder.readManifest()
+        let follower = LogFollower(folder)
+        let (position, listed) = try follower.read(from: LogReadPosition(version: 0), manifest, through: 2) { _ in }
+        try replace()
+        try follower.refresh()
+        var versions: [UInt64] = []
+        _ = try follower.read(from: position, listed, through: 4) { versions.append($0.version) }
+        return versions
+    }
+
+    @Test("reads over the end of a segment, with and without a mark there", arguments: [false, true])
+    func end(isMarked: Bool) throws {
+        let (bench, log) = try copy(attempt: 0, isMarked: isMarked)
+        defer { withExtendedLifetime(log) {} }
+        #expect(try follow(bench) {} == [3, 4])
+    }
+
+    @Test(
+        "refuses a sealed segment that ends with another frame than the manifest says", arguments: [false, true])
+    func anotherEnd(isMarked: Bool) throws {
+        let (bench, log) = try copy(attempt: 0, isMarked: isMarked)
+        let (other, otherLog) = try copy(attempt: 1, isMarked: isMarked)
+        defer { withExtendedLifetime((log, otherLog)) {} }
+        func bytes(_ bench: Bench) throws -> [UInt8] {
+            let file = try bench.storage.open(Bench.segment, .read)
+            return try file.read(file.size(), at: 0)
+        }
+        let (own, theirs) = (try bytes(bench), try bytes(other))
+        #expect(own.count == theirs.count && own != theirs)
+        let error = #expect(throws: LogError.self) {
+            try follow(bench) { try bench.storage.open(Bench.segment, .readWrite).write(theirs, at: 0) }
+        }
+        #expect(error?.code == .damage && error?.path.hasSuffix(Bench.segment) == true)
+    }
+}
