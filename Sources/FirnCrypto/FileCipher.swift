@@ -31,27 +31,34 @@
                 nonce.count == SealSize.nonce && tag.count == SealSize.tag, "Firn: a nonce or a tag has a wrong length")
             do {
                 let message = UnsafeRawBufferPointer(text)
-                let (sealed, sealedTag): (Data, Data)
+                // Nonce, encrypted text and tag.
+                let sealed: Data
                 switch algorithm {
                 case .aesGCMSIV:
                     #if Encryption
-                        let box = try AES.GCM._SIV.seal(
-                            message, using: key, nonce: AES.GCM._SIV.Nonce(data: nonce), authenticating: data)
-                        (sealed, sealedTag) = (box.ciphertext, box.tag)
+                        sealed = try AES.GCM._SIV.seal(
+                            message, using: key, nonce: AES.GCM._SIV.Nonce(data: nonce), authenticating: data
+                        ).combined
                     #else
                         throw CryptoKitError.incorrectParameterSize
                     #endif
                 case .aesGCM:
-                    let box = try AES.GCM.seal(
-                        message, using: key, nonce: AES.GCM.Nonce(data: nonce), authenticating: data)
-                    (sealed, sealedTag) = (box.ciphertext, box.tag)
+                    guard
+                        let box = try AES.GCM.seal(
+                            message, using: key, nonce: AES.GCM.Nonce(data: nonce), authenticating: data
+                        ).combined
+                    else { throw CryptoKitError.incorrectParameterSize }
+                    sealed = box
                 case .chaChaPoly:
-                    let box = try ChaChaPoly.seal(
-                        message, using: key, nonce: ChaChaPoly.Nonce(data: nonce), authenticating: data)
-                    (sealed, sealedTag) = (box.ciphertext, box.tag)
+                    sealed = try ChaChaPoly.seal(
+                        message, using: key, nonce: ChaChaPoly.Nonce(data: nonce), authenticating: data
+                    ).combined
                 }
-                text.copyBytes(from: sealed)
-                tag.copyBytes(from: sealedTag)
+                sealed.withUnsafeBytes { bytes in
+                    let end = SealSize.nonce + text.count
+                    text.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[SealSize.nonce..<end]))
+                    tag.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[end...]))
+                }
             } catch {
                 // Only a parameter of the wrong size fails here, and all of them have fixed sizes.
                 fatalError("Firn: encrypting \(text.count) bytes failed: \(error)")
@@ -67,29 +74,39 @@
             precondition(
                 nonce.count == SealSize.nonce && tag.count == SealSize.tag && target.count == text.count,
                 "Firn: a nonce, a tag or a decrypted text has a wrong length")
+            let sealed = Self.combined(nonce, text, tag)
             let opened: Data?
             switch algorithm {
             case .aesGCMSIV:
                 #if Encryption
                     opened = try? AES.GCM._SIV.open(
-                        AES.GCM._SIV.SealedBox(
-                            nonce: AES.GCM._SIV.Nonce(data: nonce), ciphertext: text, tag: tag), using: key,
-                        authenticating: data)
+                        AES.GCM._SIV.SealedBox(combined: sealed), using: key, authenticating: data)
                 #else
                     opened = nil
                 #endif
             case .aesGCM:
-                opened = try? AES.GCM.open(
-                    AES.GCM.SealedBox(nonce: AES.GCM.Nonce(data: nonce), ciphertext: text, tag: tag), using: key,
-                    authenticating: data)
+                opened = try? AES.GCM.open(AES.GCM.SealedBox(combined: sealed), using: key, authenticating: data)
             case .chaChaPoly:
                 opened = try? ChaChaPoly.open(
-                    ChaChaPoly.SealedBox(nonce: ChaChaPoly.Nonce(data: nonce), ciphertext: text, tag: tag), using: key,
-                    authenticating: data)
+                    ChaChaPoly.SealedBox(combined: sealed), using: key, authenticating: data)
             }
             guard let opened, opened.count == target.count else { return false }
-            target.copyBytes(from: opened)
+            opened.withUnsafeBytes { target.copyMemory(from: $0) }
             return true
+        }
+
+        /// What a `SealedBox` consists of, in this order. It can also be made of the three parts, but that copies the
+        /// text byte by byte.
+        private static func combined(_ parts: UnsafeRawBufferPointer...) -> Data {
+            var combined = Data(count: parts.reduce(0) { $0 + $1.count })
+            combined.withUnsafeMutableBytes { bytes in
+                var rest = bytes[...]
+                for part in parts {
+                    UnsafeMutableRawBufferPointer(rebasing: rest).copyMemory(from: part)
+                    rest = rest.dropFirst(part.count)
+                }
+            }
+            return combined
         }
     }
 #else

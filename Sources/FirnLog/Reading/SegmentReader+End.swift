@@ -4,8 +4,8 @@ extension SegmentReader {
     /// Checks, before a part of a sealed segment is read, that the segment ends with the frame that its manifest entry
     /// names. Does so once for each opener, and only in encrypted stores.
     ///
-    /// A copy of a store has the same keys. So the frames of a segment that comes from a copy are authentic, and each of
-    /// them follows the one before it. Only the last one is not the one that the manifest names.
+    /// A copy of a store has the same keys. So the frames of a segment that comes from a copy are authentic, and each
+    /// of them follows the one before it. Only the last one is not the one that the manifest names.
     ///
     /// Cost: the first time, O(bytes of the segment).
     ///
