@@ -30,7 +30,7 @@ final class CleaningPlan {
     private(set) var moved: [Range<Int>] = []
     /// Bytes of the nodes in the mapping that the version reaches.
     private(set) var liveByteCount = 0
-    /// Bytes of all other nodes, outside of holes.
+    /// Bytes of all other nodes, less what the file system gets back for holes.
     private(set) var deadByteCount = 0
     /// The ranges of nodes that the version does not reach and that were not known to be dead. They were written and
     /// never used, an earlier process released them, or they are dictionaries whose chunks have died.
@@ -46,8 +46,7 @@ final class CleaningPlan {
 
     /// - Parameters:
     ///   - holes: the holes that the checkpoint will list.
-    ///   - byteCount: takes the number of bytes of dead nodes outside of holes. Returns how many of these bytes must
-    ///     lie in the parts that are cleared.
+    ///   - byteCount: takes `deadByteCount`. Returns how many of these bytes must lie in the parts that are cleared.
     ///   - fileCount: how many files may keep live nodes; nil for all.
     ///   - room: how many bytes may move.
     ///   - thread: the compactor's thread. The initializer throws if the thread is to end.
@@ -77,7 +76,8 @@ final class CleaningPlan {
         }
         liveByteCount = live.count(in: 0..<unitCount) * OnDiskNode.unit
         choose(
-            files, live, holes: holes.map { FreeSpaceMap.blocks($0, of: mapping.holeByteCount) }, byteCount: byteCount,
+            files, live, holes: holes.map { FreeSpaceMap.returned($0, of: mapping.holeByteCount) },
+            byteCount: byteCount,
             room: room)
         if let fileCount, !isCut { clear(files, live, keeping: fileCount, room: room) }
         for root in roots { _ = decide(root) }

@@ -47,9 +47,20 @@ struct FreeSpaceMap {
         return start..<max(start, range.upperBound & ~(blockByteCount - 1))
     }
 
-    /// Returns the number of bytes of the whole blocks in holes.
-    static func byteCount(ofBlocksIn holes: [Range<Int>], of blockByteCount: Int) -> Int {
-        holes.reduce(0) { $0 + blocks($1, of: blockByteCount).count }
+    /// Returns the part of a hole whose bytes the file system gets back. What it keeps counts as garbage, so that the
+    /// parts of files with many small holes are cleared, too.
+    ///
+    /// A block of an encrypted store takes more bytes in the file than in the mapping (`CheckpointBlocks`). So a hole
+    /// begins and ends within blocks of the file system. What stays allocated of them is one block in all.
+    static func returned(_ hole: Range<Int>, of blockByteCount: Int) -> Range<Int> {
+        let blocks = blocks(hole, of: blockByteCount)
+        let kept = blockByteCount == FileRange.blockByteCount ? 0 : FileRange.blockByteCount
+        return blocks.lowerBound..<max(blocks.lowerBound, blocks.upperBound - kept)
+    }
+
+    /// Returns the number of bytes that the file system gets back for holes.
+    static func returnedByteCount(of holes: [Range<Int>], blockByteCount: Int) -> Int {
+        holes.reduce(0) { $0 + returned($1, of: blockByteCount).count }
     }
 
     /// Returns the number of bytes of the waiting nodes inside some holes, and outside of them.

@@ -36,7 +36,7 @@ final class CompactionState: Sendable {
             Compactor.liveByteCount(
                 of: start.checkpoint, holes: state.holes, blockByteCount: blockByteCount,
                 garbage: state.garbage))
-        holeByteCount = Atomic(FreeSpaceMap.byteCount(ofBlocksIn: state.holes, of: blockByteCount))
+        holeByteCount = Atomic(FreeSpaceMap.returnedByteCount(of: state.holes, blockByteCount: blockByteCount))
         garbageBefore = Atomic(state.garbage)
     }
 }

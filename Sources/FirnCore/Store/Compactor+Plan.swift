@@ -65,12 +65,13 @@ extension Compactor {
         reclaim(mapping)
         let holes = punchesHoles ? try findHoles(in: mapping, pin, log) : mapping.withDead { $0.holes }
         let grown =
-            FreeSpaceMap.byteCount(ofBlocksIn: holes, of: state.blockByteCount)
+            FreeSpaceMap.returnedByteCount(of: holes, blockByteCount: state.blockByteCount)
             - state.holeByteCount.load(ordering: .relaxed)
         let garbage = context.checkpointGarbage.load(ordering: .relaxed)
         let waiting = mapping.withDead { $0.waitingByteCount(besides: holes).outside }
         let suspected = mapping.withDead { $0.suspectedByteCount(before: pin.stamp) }
-        let filled = previous.byteCount - FreeSpaceMap.byteCount(ofBlocksIn: holes, of: state.blockByteCount)
+        let filled =
+            previous.byteCount - FreeSpaceMap.returnedByteCount(of: holes, blockByteCount: state.blockByteCount)
         let share = compaction.garbageShare * Double(filled)
         var isWasteful = Double(garbage - grown - waiting) > share
         let isLong = previous.files.count > Compactor.wantedFileCount
@@ -124,7 +125,7 @@ extension Compactor {
         // The bytes of the dropped files outside of holes.
         let droppedByteCount =
             dropped.reduce(0) { $0 + $1.nodes.count }
-            - FreeSpaceMap.byteCount(ofBlocksIn: holes.filter(isDropped), of: state.blockByteCount)
+            - FreeSpaceMap.returnedByteCount(of: holes.filter(isDropped), blockByteCount: state.blockByteCount)
         return CheckpointPlan.Addition(
             mapping: mapping, start: start, files: kept, droppedFiles: dropped, holes: remaining, cleaning: cleaning,
             garbageAfter: max((cleaning?.deadByteCount ?? garbage) + moved - droppedByteCount, 0))
@@ -169,7 +170,8 @@ extension Compactor {
             if addition.cleaning != nil { dead.dropSuspects(before: stamp) }
         }
         state.holeByteCount.store(
-            FreeSpaceMap.byteCount(ofBlocksIn: addition.holes, of: state.blockByteCount), ordering: .relaxed)
+            FreeSpaceMap.returnedByteCount(of: addition.holes, blockByteCount: state.blockByteCount), ordering: .relaxed
+        )
         context.checkpointGarbage.wrappingAdd(addition.garbageAfter - plan.garbage, ordering: .relaxed)
     }
 
@@ -177,7 +179,9 @@ extension Compactor {
     static func liveByteCount(
         of checkpoint: Checkpoint, holes: [Range<Int>], blockByteCount: Int, garbage: Int
     ) -> Int {
-        max(checkpoint.byteCount - FreeSpaceMap.byteCount(ofBlocksIn: holes, of: blockByteCount) - garbage, 0)
+        max(
+            checkpoint.byteCount - FreeSpaceMap.returnedByteCount(of: holes, blockByteCount: blockByteCount) - garbage,
+            0)
     }
 
     /// Unmaps the files that the published checkpoint has dropped, and punches its holes.
