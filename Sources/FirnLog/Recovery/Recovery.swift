@@ -150,6 +150,10 @@ struct Recovery {
         for entry in manifest.segments.dropLast().reversed() where scan.lastTime == 0 {
             let reader = try SegmentReader(folder, entry, storeID: manifest.storeID)
             let before = try SegmentScan.scan(reader, chainStart: nil, previousTime: 0)
+            // A segment that comes from a copy of an encrypted store would pass for the store's own (`checkEnd`).
+            if folder.isEncrypted, let damage = before.contradiction(to: entry) {
+                throw LogError(damage, path: reader.path)
+            }
             scan.lastTime = before.lastTime
             if scan.schema == nil { scan.schema = before.schema }
         }

@@ -13,8 +13,9 @@
             case firstCommits, allCommits, headers, time
         }
 
-        /// A store that goes its own way after version 2, and seals its segment after version 4.
-        private func copy(attempt: Int) throws -> Bench {
+        /// A store that goes its own way after version 2, and seals its segment after version 4. It is closed after
+        /// version 6, or loses its power after version 4.
+        private func copy(attempt: Int, isCut: Bool = false) throws -> Bench {
             let bench = Bench { options in
                 options.verify = .directory
                 options.encryptionKey = [UInt8](repeating: 7, count: EncryptionKey.byteCount)
@@ -22,11 +23,12 @@
             }
             let clock = ManualClock()
             let log = try bench.open(clock: clock)
-            for version: UInt64 in 1...6 {
+            for version: UInt64 in 1...(isCut ? 4 : 6) {
                 clock.advance(by: 1_000)
-                if version == 5 { try log.sealSegment() }
                 try LogScript.commit(log, version: version, [200], attempt: version < 3 ? 0 : attempt)
+                if version == 4 { try log.sealSegment() }
             }
+            if isCut { return bench.afterPowerCut(keeping: 1) }
             try log.close()
             return bench
         }
@@ -57,17 +59,34 @@
             try log.close()
         }
 
-        @Test("and refused if it comes from a copy of the store", arguments: Read.allCases)
-        func exchanged(_ what: Read) throws {
-            let (bench, other) = (try copy(attempt: 0), try copy(attempt: 1))
+        /// The store gets the sealed segment of its copy.
+        private func exchange(_ bench: Bench, _ other: Bench) throws {
             let theirs = try other.storage.open(Bench.segment, .read)
             let own = try bench.storage.open(Bench.segment, .readWrite)
             #expect(try own.size() == theirs.size())
             try own.write(theirs.read(theirs.size(), at: 0), at: 0)
+        }
+
+        @Test("and refused if it comes from a copy of the store", arguments: Read.allCases)
+        func exchanged(_ what: Read) throws {
+            let bench = try copy(attempt: 0)
+            try exchange(bench, try copy(attempt: 1))
             let log = try bench.open()
             let error = #expect(throws: LogError.self) { try read(log, what) }
             #expect(error?.code == .damage && error?.path.hasSuffix(Bench.segment) == true)
             try log.close()
+        }
+
+        @Test("for the schema and the time of the last commit, if nothing follows it", arguments: [false, true])
+        func opening(isExchanged: Bool) throws {
+            let bench = try copy(attempt: 0, isCut: true)
+            if isExchanged {
+                try exchange(bench, try copy(attempt: 1, isCut: true))
+                let error = #expect(throws: LogError.self) { try bench.open() }
+                #expect(error?.code == .damage && error?.path.hasSuffix(Bench.segment) == true)
+            } else {
+                #expect(try bench.open().recovery.lastTime > 0)
+            }
         }
     }
 #endif
