@@ -131,9 +131,8 @@ final class LogFollower {
         position.mark = max(position.mark, frame.mark)
     }
 
-    /// The segment to read on in: the one that holds, or will hold, the version after the position. If the position is
-    /// in the segment before, what is left of that one is read first. Behind its end, the position is moved to the
-    /// beginning of the next.
+    /// The segment that holds, or will hold, the version after the position. If the position is in another segment, it
+    /// is moved to the beginning of this one. If that is the segment before, it must end as the manifest says.
     private func locate(_ position: inout LogReadPosition, _ manifest: Manifest) throws(LogError) -> SegmentReader {
         let next = position.version + 1
         guard let index = manifest.segments.lastIndex(where: { $0.firstVersion <= next }) else {
@@ -150,8 +149,7 @@ final class LogFollower {
         if index > 0 {
             let before = manifest.segments[index - 1]
             if before.segment == position.segment, before.epoch == position.epoch {
-                // Marks may follow the last commit. They lead to the chain that the manifest names.
-                if position.offset < before.byteCount { return try self.reader(before, manifest.storeID) }
+                try readRest(of: before, &position, manifest)
                 if position.offset == before.byteCount, !before.endsWith(position.chain) {
                     throw LogError(
                         .damage, path: folder.path(of: folder.segment(before.segment)), offset: position.offset,
@@ -172,6 +170,24 @@ final class LogFollower {
         position.version = entry.firstVersion - 1
         position.mark = max(position.mark, reader.header.mark)
         return reader
+    }
+
+    /// Reads the marks that follow the last commit of a sealed segment, so that the position is at the segment's end.
+    private func readRest(
+        of entry: Manifest.Segment, _ position: inout LogReadPosition, _ manifest: Manifest
+    ) throws(LogError) {
+        guard position.offset < entry.byteCount else { return }
+        let reader = try reader(entry, manifest.storeID)
+        while position.offset < entry.byteCount {
+            guard case .frame(let frame, let next) = try reader.item(at: position.offset, after: position.chain),
+                !frame.kind.isPart
+            else {
+                throw LogError(
+                    .damage, path: reader.path, offset: position.offset,
+                    detail: "only marks should follow version \(position.version) in the segment")
+            }
+            try pass(frame, to: next, reader: reader, position: &position)
+        }
     }
 
     private func reader(_ entry: Manifest.Segment, _ storeID: StoreID) throws(LogError) -> SegmentReader {

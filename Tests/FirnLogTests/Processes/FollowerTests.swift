@@ -7,10 +7,11 @@ import Testing
 /// What a process finds that reads the commits of another one.
 @Suite("A process that follows another one", .timeLimit(.minutes(20))) struct FollowerTests {
     /// Two copies of a store go their own ways after version 2. Each seals its segment after version 3.
-    private func copy(attempt: Int, isMarked: Bool = false) throws -> (bench: Bench, log: Log) {
+    private func copy(attempt: Int, isMarked: Bool = false, through last: UInt64 = 4) throws -> (bench: Bench, log: Log)
+    {
         let bench = Bench()
         let log = try bench.open()
-        for version: UInt64 in 1...4 {
+        for version in 1...last {
             try LogScript.commit(log, version: version, [200], attempt: version < 3 ? 0 : attempt)
             try log.waitUntilDurable(version)
             if version == 3 {
@@ -39,6 +40,17 @@ import Testing
         let (bench, log) = try copy(attempt: 0, isMarked: isMarked)
         defer { withExtendedLifetime(log) {} }
         #expect(try follow(bench) {} == [3, 4])
+    }
+
+    @Test("is in the open segment when it has read everything", arguments: [false, true])
+    func openSegment(isMarked: Bool) throws {
+        let (bench, log) = try copy(attempt: 0, isMarked: isMarked, through: 3)
+        defer { withExtendedLifetime(log) {} }
+        let folder = try StoreFolder(path: "/store", storage: bench.another().storage)
+        let manifest = try folder.readManifest()
+        let follower = LogFollower(folder)
+        let (position, _) = try follower.read(from: LogReadPosition(version: 0), manifest, through: 3) { _ in }
+        #expect(position.segment == 2 && position.version == 3)
     }
 
     @Test(
