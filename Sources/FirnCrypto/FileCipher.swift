@@ -95,8 +95,8 @@
             return true
         }
 
-        /// What a `SealedBox` consists of, in this order. It can also be made of the three parts, but that copies the
-        /// text byte by byte.
+        /// What a `SealedBox` consists of, in this order. It can also be made of the three parts, but for a block of
+        /// 16 KiB that took longer than decrypting it.
         private static func combined(_ parts: UnsafeRawBufferPointer...) -> Data {
             var combined = Data(count: parts.reduce(0) { $0 + $1.count })
             combined.withUnsafeMutableBytes { bytes in

@@ -77,8 +77,7 @@ final class CleaningPlan {
         liveByteCount = live.count(in: 0..<unitCount) * OnDiskNode.unit
         choose(
             files, live, holes: holes.map { FreeSpaceMap.returned($0, of: mapping.holeByteCount) },
-            byteCount: byteCount,
-            room: room)
+            byteCount: byteCount, room: room)
         if let fileCount, !isCut { clear(files, live, keeping: fileCount, room: room) }
         for root in roots { _ = decide(root) }
         findUnknown(files, known: &live)

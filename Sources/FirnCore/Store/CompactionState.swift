@@ -7,7 +7,8 @@ final class CompactionState: Sendable {
     let thread = CompactorThread()
     /// The bytes of the nodes that the checkpoint's version reaches: how much data there is, for the compaction rule.
     let liveByteCount: Atomic<Int>
-    /// The bytes of blocks in the checkpoint's files that were punched, or will be as soon as no version needs them.
+    /// The bytes that the file system got back for holes in the checkpoint's files, or gets back as soon as no version
+    /// needs them.
     let holeByteCount: Atomic<Int>
     /// The garbage in the checkpoint's files that the last compaction left of what there was when it began.
     let garbageBefore: Atomic<Int>

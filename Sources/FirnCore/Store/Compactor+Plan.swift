@@ -64,15 +64,12 @@ extension Compactor {
         let punchesHoles = log.isOnlyReader && !state.cannotPunchHoles.load(ordering: .relaxed)
         reclaim(mapping)
         let holes = punchesHoles ? try findHoles(in: mapping, pin, log) : mapping.withDead { $0.holes }
-        let grown =
-            FreeSpaceMap.returnedByteCount(of: holes, blockByteCount: state.blockByteCount)
-            - state.holeByteCount.load(ordering: .relaxed)
+        let returned = FreeSpaceMap.returnedByteCount(of: holes, blockByteCount: state.blockByteCount)
+        let grown = returned - state.holeByteCount.load(ordering: .relaxed)
         let garbage = context.checkpointGarbage.load(ordering: .relaxed)
         let waiting = mapping.withDead { $0.waitingByteCount(besides: holes).outside }
         let suspected = mapping.withDead { $0.suspectedByteCount(before: pin.stamp) }
-        let filled =
-            previous.byteCount - FreeSpaceMap.returnedByteCount(of: holes, blockByteCount: state.blockByteCount)
-        let share = compaction.garbageShare * Double(filled)
+        let share = compaction.garbageShare * Double(previous.byteCount - returned)
         var isWasteful = Double(garbage - grown - waiting) > share
         let isLong = previous.files.count > Compactor.wantedFileCount
         // The checkpoint's version may still have its tree on the heap, if its rebase failed after publishing.
@@ -122,7 +119,7 @@ extension Compactor {
         }
         func isDropped(_ hole: Range<Int>) -> Bool { dropped.contains { $0.range.contains(hole.lowerBound) } }
         let remaining = holes.filter { !isDropped($0) }
-        // The bytes of the dropped files outside of holes.
+        // The bytes of the dropped files, less what the file system got back for their holes.
         let droppedByteCount =
             dropped.reduce(0) { $0 + $1.nodes.count }
             - FreeSpaceMap.returnedByteCount(of: holes.filter(isDropped), blockByteCount: state.blockByteCount)

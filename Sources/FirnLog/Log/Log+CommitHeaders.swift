@@ -115,8 +115,6 @@ extension LogCursor {
         var version = entry.firstVersion - 1
         // The bytes of the parts read so far of the commit that has begun.
         var byteCount = 0
-        // Who only asks when the segment begins has to read no more of it.
-        var isUsed = false
         while version < last {
             guard let (frame, next) = try reader.frame(at: offset, after: chain),
                 frame.version == version + (frame.kind.isPart ? 1 : 0)
@@ -130,11 +128,11 @@ extension LogCursor {
             guard frame.kind.isPart else { continue }
             byteCount += frame.frameByteCount
             guard frame.flags.contains(.last) else { continue }
+            guard body(CommitHeader(version: version + 1, time: frame.time, byteCount: byteCount)) else { break }
             version += 1
-            guard body(CommitHeader(version: version, time: frame.time, byteCount: byteCount)) else { break }
-            isUsed = true
             byteCount = 0
         }
-        if isUsed { try reader.checkEnd(entry) }
+        // Who only asks when the segment begins has to read no more of it.
+        if version >= entry.firstVersion { try reader.checkEnd(entry) }
     }
 }

@@ -146,19 +146,16 @@ final class LogFollower {
         {
             return try reader(entry, manifest.storeID)
         }
-        if index > 0 {
-            let before = manifest.segments[index - 1]
-            if before.segment == position.segment, before.epoch == position.epoch {
-                try readRest(of: before, &position, manifest)
-                if position.offset == before.byteCount, !before.endsWith(position.chain) {
-                    throw LogError(
-                        .damage, path: folder.path(of: folder.segment(before.segment)), offset: position.offset,
-                        detail: "the segment ends with another frame than the manifest says")
-                }
-            }
+        let before = index > 0 ? manifest.segments[index - 1] : nil
+        if let before, before.segment == position.segment, before.epoch == position.epoch,
+            position.offset <= before.byteCount
+        {
+            // Only marks follow the last commit.
+            try self.reader(before, manifest.storeID).readToEnd(
+                of: before, from: position.offset, after: position.chain)
         }
         let reader = try reader(entry, manifest.storeID)
-        if index > 0, manifest.segments[index - 1].chainEnd != reader.header.chain {
+        if let before, before.chainEnd != reader.header.chain {
             throw LogError(
                 .damage, path: reader.path, offset: 0,
                 detail: "the segment's header does not follow the segment before")
@@ -170,24 +167,6 @@ final class LogFollower {
         position.version = entry.firstVersion - 1
         position.mark = max(position.mark, reader.header.mark)
         return reader
-    }
-
-    /// Reads the marks that follow the last commit of a sealed segment, so that the position is at the segment's end.
-    private func readRest(
-        of entry: Manifest.Segment, _ position: inout LogReadPosition, _ manifest: Manifest
-    ) throws(LogError) {
-        guard position.offset < entry.byteCount else { return }
-        let reader = try reader(entry, manifest.storeID)
-        while position.offset < entry.byteCount {
-            guard case .frame(let frame, let next) = try reader.item(at: position.offset, after: position.chain),
-                !frame.kind.isPart
-            else {
-                throw LogError(
-                    .damage, path: reader.path, offset: position.offset,
-                    detail: "only marks should follow version \(position.version) in the segment")
-            }
-            try pass(frame, to: next, reader: reader, position: &position)
-        }
     }
 
     private func reader(_ entry: Manifest.Segment, _ storeID: StoreID) throws(LogError) -> SegmentReader {

@@ -12,10 +12,23 @@ extension SegmentReader {
     /// - Throws: `.damage`, also if a frame behind the part is damaged.
     func checkEnd(_ entry: Manifest.Segment) throws(LogError) {
         guard entry.isSealed, let keyRing = folder.keyRing, !keyRing.hasCheckedEnd(of: entry) else { return }
-        var offset = header.byteCount
+        try readToEnd(of: entry, from: header.byteCount, after: chain)
+        keyRing.setEndChecked(of: entry)
+    }
+
+    /// Reads the frames from an offset to the end of a sealed segment. The last of them must be the one that the
+    /// segment's manifest entry names.
+    ///
+    /// - Parameters:
+    ///   - offset: at most the length in the entry.
+    ///   - chain: what the frame at the offset follows.
+    func readToEnd(of entry: Manifest.Segment, from offset: Int, after chain: FrameChain) throws(LogError) {
+        var offset = offset
         var chain = chain
-        while offset < byteCount {
-            guard let (frame, next) = try frame(at: offset, after: chain) else {
+        while offset < entry.byteCount {
+            guard case .frame(let frame, let next) = try item(at: offset, after: chain),
+                frame.version <= entry.lastVersion
+            else {
                 throw LogError(
                     .damage, path: path, offset: offset,
                     detail: "there is no intact frame, so no frame of the segment is known to be the store's own")
@@ -26,8 +39,7 @@ extension SegmentReader {
         guard entry.endsWith(chain) else {
             throw LogError(
                 .damage, path: path, offset: offset,
-                detail: "the segment ends with another frame than the manifest says")
+                detail: "the segment's last frame is not the one that the manifest names")
         }
-        keyRing.setEndChecked(of: entry)
     }
 }

@@ -22,12 +22,20 @@ import Testing
         return (bench, log)
     }
 
+    private func start(
+        _ bench: Bench, through version: UInt64
+    ) throws -> (follower: LogFollower, position: LogReadPosition, manifest: Manifest) {
+        let folder = try StoreFolder(path: "/store", storage: bench.another().storage)
+        let follower = LogFollower(folder)
+        let (position, listed) = try follower.read(
+            from: LogReadPosition(version: 0), folder.readManifest(), through: version
+        ) { _ in }
+        return (follower, position, listed)
+    }
+
     /// Reads from version 2 on, and returns the versions read.
     private func follow(_ bench: Bench, _ replace: () throws -> Void) throws -> [UInt64] {
-        let folder = try StoreFolder(path: "/store", storage: bench.another().storage)
-        let manifest = try folder.readManifest()
-        let follower = LogFollower(folder)
-        let (position, listed) = try follower.read(from: LogReadPosition(version: 0), manifest, through: 2) { _ in }
+        let (follower, position, listed) = try start(bench, through: 2)
         try replace()
         try follower.refresh()
         var versions: [UInt64] = []
@@ -46,10 +54,7 @@ import Testing
     func openSegment(isMarked: Bool) throws {
         let (bench, log) = try copy(attempt: 0, isMarked: isMarked, through: 3)
         defer { withExtendedLifetime(log) {} }
-        let folder = try StoreFolder(path: "/store", storage: bench.another().storage)
-        let manifest = try folder.readManifest()
-        let follower = LogFollower(folder)
-        let (position, _) = try follower.read(from: LogReadPosition(version: 0), manifest, through: 3) { _ in }
+        let position = try start(bench, through: 3).position
         #expect(position.segment == 2 && position.version == 3)
     }
 
@@ -59,15 +64,7 @@ import Testing
         let (bench, log) = try copy(attempt: 0, isMarked: isMarked)
         let (other, otherLog) = try copy(attempt: 1, isMarked: isMarked)
         defer { withExtendedLifetime((log, otherLog)) {} }
-        func bytes(_ bench: Bench) throws -> [UInt8] {
-            let file = try bench.storage.open(Bench.segment, .read)
-            return try file.read(file.size(), at: 0)
-        }
-        let (own, theirs) = (try bytes(bench), try bytes(other))
-        #expect(own.count == theirs.count && own != theirs)
-        let error = #expect(throws: LogError.self) {
-            try follow(bench) { try bench.storage.open(Bench.segment, .readWrite).write(theirs, at: 0) }
-        }
+        let error = #expect(throws: LogError.self) { try follow(bench) { try bench.takeSegment(of: other) } }
         #expect(error?.code == .damage && error?.path.hasSuffix(Bench.segment) == true)
     }
 }

@@ -59,18 +59,10 @@
             try log.close()
         }
 
-        /// The store gets the sealed segment of its copy.
-        private func exchange(_ bench: Bench, _ other: Bench) throws {
-            let theirs = try other.storage.open(Bench.segment, .read)
-            let own = try bench.storage.open(Bench.segment, .readWrite)
-            #expect(try own.size() == theirs.size())
-            try own.write(theirs.read(theirs.size(), at: 0), at: 0)
-        }
-
         @Test("and refused if it comes from a copy of the store", arguments: Read.allCases)
         func exchanged(_ what: Read) throws {
             let bench = try copy(attempt: 0)
-            try exchange(bench, try copy(attempt: 1))
+            try bench.takeSegment(of: copy(attempt: 1))
             let log = try bench.open()
             let error = #expect(throws: LogError.self) { try read(log, what) }
             #expect(error?.code == .damage && error?.path.hasSuffix(Bench.segment) == true)
@@ -81,7 +73,7 @@
         func opening(isExchanged: Bool) throws {
             let bench = try copy(attempt: 0, isCut: true)
             if isExchanged {
-                try exchange(bench, try copy(attempt: 1, isCut: true))
+                try bench.takeSegment(of: copy(attempt: 1, isCut: true))
                 let error = #expect(throws: LogError.self) { try bench.open() }
                 #expect(error?.code == .damage && error?.path.hasSuffix(Bench.segment) == true)
             } else {

@@ -67,5 +67,14 @@ struct Bench {
         try file.sync()
     }
 
+    /// Replaces the first segment by that of another store, which has other bytes of the same length.
+    func takeSegment(of other: Bench) throws {
+        let (own, theirs) = (try storage.open(Self.segment, .readWrite), try other.storage.open(Self.segment, .read))
+        let bytes = try theirs.read(theirs.size(), at: 0)
+        let size = try own.size()
+        #expect(try size == bytes.count && own.read(size, at: 0) != bytes)
+        try own.write(bytes, at: 0)
+    }
+
     static let segment = "/store/log/0000000001.segment"
 }
