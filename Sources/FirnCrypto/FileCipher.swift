@@ -54,6 +54,7 @@
                         message, using: key, nonce: ChaChaPoly.Nonce(data: nonce), authenticating: data
                     ).combined
                 }
+                precondition(sealed.count == text.count + SealSize.total, "Firn: a cipher returned a wrong length")
                 sealed.withUnsafeBytes { bytes in
                     let end = SealSize.nonce + text.count
                     text.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[SealSize.nonce..<end]))

@@ -169,6 +169,45 @@
             #expect(try storage.status("/n") == nil)
         }
 
+        /// A copy of the store has the same keys, so each frame of a segment that comes from it is authentic. Only the
+        /// last one is not the one that the manifest names, which whoever reads only a part must find, too.
+        @Test(arguments: [false, true]) func aSegmentOfACopyIsRefusedByWhoReadsAPart(isExchanged: Bool) throws {
+            let own = try Self.sample(compacts: false)
+            var copy = SampleStore(empty: ())
+            copy.key = own.key
+            for folder in ["", "/log", "/checkpoint"] { try copy.storage.createFolder(SampleStore.path + folder) }
+            for file in try own.files() { try copy.write(file, own.bytes(file)) }
+            for (sample, age) in [(own, 3_000), (copy, 3_001)] as [(SampleStore, Int64)] {
+                // The second transaction begins a segment, and so the first segment is sealed.
+                for segmentByteCount in [64 << 20, 4 << 10] {
+                    let store = try sample.open(segmentByteCount: segmentByteCount)
+                    for number in 0..<2 as Range<Int64> {
+                        let transaction = try store.beginWrite()
+                        transaction.set(SampleStore.person, column: 1, key: 0, to: .int(age + 2 * number))
+                        _ = try transaction.commit()
+                    }
+                    try store.close()
+                }
+            }
+            let segment = SampleStore.path + "/log/0000000001.segment"
+            #expect(try own.bytes(segment).count == copy.bytes(segment).count && own.files().count == 3)
+            if isExchanged { try own.write(segment, copy.bytes(segment)) }
+            // The copy's own commits begin with version 36.
+            let replay = try Self.run {
+                try ReplayCommand.run(
+                    SampleStore.path, to: .number(36), output: "/n", json: false, storage: own.storage,
+                    randomness: SystemRandomness.shared, clock: ManualClock(), $0)
+            }
+            let show = try Self.run {
+                try ShowCommand.run(SampleStore.path, version: 36, json: false, storage: own.storage, output: $0)
+            }
+            for run in [replay, show] {
+                #expect(run.status == (isExchanged ? .damage : .fine), "\(run)")
+                #expect(run.error.contains("last frame is not the one") == isExchanged, "\(run)")
+            }
+            #expect(try own.storage.status("/n") == nil || !isExchanged)
+        }
+
         /// A replay makes a store with keys of its own, which the same key opens. It begins with the checkpoint, if
         /// there is one.
         @Test(arguments: [false, true]) func aReplayIsEncryptedToo(compacts: Bool) throws {

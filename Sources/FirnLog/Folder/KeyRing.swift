@@ -15,8 +15,9 @@ final class KeyRing: Sendable {
     /// The wrapped keys that the user's key has unwrapped.
     private let proven = Guarded(.innermost, [Proven]())
 
-    /// The sealed segments whose ends have been checked: see `SegmentReader.checkEnd`.
-    private let checkedEnds = Guarded(.innermost, Set<Manifest.Segment>())
+    /// The sealed segments whose ends have been checked: see `SegmentReader.checkEnd`. They are few, and looking one up
+    /// costs less than reading a part of it.
+    private let checkedEnds = Guarded(.innermost, [Manifest.Segment]())
 
     private struct Proven {
         let storeID: StoreID
@@ -70,7 +71,14 @@ final class KeyRing: Sendable {
     func makeSalt() -> FileSalt { FileSalt(randomness) }
 
     func hasCheckedEnd(of segment: Manifest.Segment) -> Bool { checkedEnds.withLock { $0.contains(segment) } }
-    func setEndChecked(of segment: Manifest.Segment) { checkedEnds.withLock { _ = $0.insert(segment) } }
+
+    func setEndChecked(of segment: Manifest.Segment) {
+        checkedEnds.withLock { checked in
+            // A segment of this number is not read any more if its entry was another one.
+            checked.removeAll { $0.segment == segment.segment }
+            checked.append(segment)
+        }
+    }
 }
 
 extension StoreFolder {

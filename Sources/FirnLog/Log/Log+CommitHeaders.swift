@@ -39,6 +39,7 @@ extension Log {
                             && (!entry.isSealed || $0.lowerBound <= entry.lastVersion)
                     }
                     guard let last = wanted.last?.upperBound else { continue }
+                    try cursor.checkEnd(of: entry)
                     try cursor.forEachHeader(in: entry, through: last) { header in
                         if header.version > delivered, wanted.contains(where: { $0.contains(header.version) }) {
                             delivered = header.version
@@ -75,7 +76,7 @@ extension Log {
     /// true up to some moment and false after it.
     ///
     /// Cost: one header of each segment that begins later, and the headers of one segment. In an encrypted store, the
-    /// first time, all bytes of that segment.
+    /// first time, all bytes of that segment and of the one behind it.
     package func newestVersion(
         through: UInt64, where isNotLater: (Int64) -> Bool
     ) throws(LogError) -> UInt64? {
@@ -83,15 +84,25 @@ extension Log {
         var cursor = LogCursor(folder: folder, manifest: try manifest())
         while true {
             do throws(LogError) {
+                // The segment behind: only its first commit's time was read. The segments behind that one are later.
+                var behind: Manifest.Segment?
                 for entry in cursor.manifest.segments.reversed() {
                     var found: UInt64?
+                    var isRead = false
                     try cursor.forEachHeader(in: entry, through: through) { header in
+                        isRead = true
                         guard isNotLater(header.time) else { return false }
                         found = header.version
                         return true
                     }
-                    if let found { return found }
+                    if let found {
+                        try cursor.checkEnd(of: entry)
+                        if let behind { try cursor.checkEnd(of: behind) }
+                        return found
+                    }
+                    if isRead { behind = entry }
                 }
+                if let behind { try cursor.checkEnd(of: behind) }
                 return nil
             } catch {
                 guard try cursor.reloadManifest(after: error) else { throw error }
@@ -102,8 +113,7 @@ extension Log {
 
 extension LogCursor {
     /// Calls `body` with the header of each commit of a segment up to version `through`, until `body` returns false.
-    /// `through` must be written. Headers are checked. Payloads are read only if the store is encrypted; then the
-    /// segment's end is checked, too, if `body` ever returned true.
+    /// `through` must be written. Headers are checked; whether the segment is the store's own is not (`checkEnd`).
     func forEachHeader(
         in entry: Manifest.Segment, through: UInt64, _ body: (CommitHeader) -> Bool
     ) throws(LogError) {
@@ -132,7 +142,11 @@ extension LogCursor {
             version += 1
             byteCount = 0
         }
-        // Who only asks when the segment begins has to read no more of it.
-        if version >= entry.firstVersion { try reader.checkEnd(entry) }
+    }
+
+    /// Checks that a sealed segment of an encrypted store ends as the manifest says: see `SegmentReader.checkEnd`.
+    func checkEnd(of entry: Manifest.Segment) throws(LogError) {
+        guard entry.isSealed, folder.isEncrypted else { return }
+        try SegmentReader(folder, entry, storeID: manifest.storeID).checkEnd(entry)
     }
 }

@@ -56,8 +56,12 @@ final class LogFollower {
         _ walk: inout Walk, through: UInt64, _ body: (inout CommitReader) throws -> Void
     ) throws {
         while true {
-            let reader = try locate(&walk.position, walk.manifest)
-            if walk.position.version >= through { return }
+            let (entry, reader) = try locate(&walk.position, walk.manifest)
+            if walk.position.version >= through {
+                // What was read of a sealed segment is used only if the segment is the store's own.
+                if entry.isSealed, entry.firstVersion <= walk.position.version { try reader.checkEnd(entry) }
+                return
+            }
             let broken: String
             switch try reader.item(at: walk.position.offset, after: walk.position.chain) {
             case .frame(let frame, let next):
@@ -107,7 +111,7 @@ final class LogFollower {
     /// Skips the marks and segment schemas at the position. True if nothing follows them.
     func readMarks(_ position: inout LogReadPosition, _ manifest: Manifest) throws(LogError) -> Bool {
         while true {
-            let reader = try locate(&position, manifest)
+            let (_, reader) = try locate(&position, manifest)
             // The bytes of one header are enough: a process that released the lock has left only zeros behind its last
             // frame.
             if try reader.isZero(at: position.offset) { return true }
@@ -132,8 +136,11 @@ final class LogFollower {
     }
 
     /// The segment that holds, or will hold, the version after the position. If the position is in another segment, it
-    /// is moved to the beginning of this one. If that is the segment before, it must end as the manifest says.
-    private func locate(_ position: inout LogReadPosition, _ manifest: Manifest) throws(LogError) -> SegmentReader {
+    /// is moved to the beginning of this one. If the position is in a segment before it, that one must end as the
+    /// manifest says.
+    private func locate(
+        _ position: inout LogReadPosition, _ manifest: Manifest
+    ) throws(LogError) -> (entry: Manifest.Segment, reader: SegmentReader) {
         let next = position.version + 1
         guard let index = manifest.segments.lastIndex(where: { $0.firstVersion <= next }) else {
             throw LogError(
@@ -144,18 +151,18 @@ final class LogFollower {
         if entry.segment == position.segment, entry.epoch == position.epoch,
             !entry.isSealed || position.offset <= entry.byteCount
         {
-            return try reader(entry, manifest.storeID)
+            return (entry, try reader(entry, manifest.storeID))
         }
-        let before = index > 0 ? manifest.segments[index - 1] : nil
-        if let before, before.segment == position.segment, before.epoch == position.epoch,
-            position.offset <= before.byteCount
+        let earlier = manifest.segments[..<index]
+        if let left = earlier.last(where: { $0.segment == position.segment && $0.epoch == position.epoch }),
+            position.offset <= left.byteCount
         {
-            // Only marks follow the last commit.
-            try self.reader(before, manifest.storeID).readToEnd(
-                of: before, from: position.offset, after: position.chain)
+            // Only marks follow the last commit, and only empty segments the one that was left.
+            try self.reader(left, manifest.storeID).readToEnd(
+                of: left, from: position.offset, after: position.chain)
         }
         let reader = try reader(entry, manifest.storeID)
-        if let before, before.chainEnd != reader.header.chain {
+        if let before = earlier.last, before.chainEnd != reader.header.chain {
             throw LogError(
                 .damage, path: reader.path, offset: 0,
                 detail: "the segment's header does not follow the segment before")
@@ -166,7 +173,7 @@ final class LogFollower {
         position.chain = reader.chain
         position.version = entry.firstVersion - 1
         position.mark = max(position.mark, reader.header.mark)
-        return reader
+        return (entry, reader)
     }
 
     private func reader(_ entry: Manifest.Segment, _ storeID: StoreID) throws(LogError) -> SegmentReader {

@@ -194,16 +194,34 @@ struct LogCursor {
                 throw LogError(
                     .versionNotHere(walk.next), path: folder.path(of: .log), detail: "the log ends before it")
             }
+            if let position = walk.position {
+                try checkEnd(behind: position, in: manifest.segments[..<index])
+            }
             let reader = try SegmentReader(folder, entry, storeID: manifest.storeID)
             if index > 0, manifest.segments[index - 1].chainEnd != reader.header.chain {
                 throw LogError(
                     .damage, path: reader.path, offset: 0,
                     detail: "the segment's header does not follow the segment before")
             }
-            // A walk that goes on behind the segment checks its end itself.
+            // A walk that goes on behind the segment checks its end when it leaves it.
             if walk.through <= entry.lastVersion { try reader.checkEnd(entry) }
             try readOn(&walk, in: entry, reader: reader, body)
         }
+    }
+
+    /// Checks that the segment from which a walk comes ends as the manifest says. The walk may have met its end with an
+    /// older manifest, or have stopped before it.
+    ///
+    /// - Parameter segments: those before the one in which the walk goes on.
+    private func checkEnd(
+        behind position: LogPosition, in segments: ArraySlice<Manifest.Segment>
+    ) throws(LogError) {
+        guard
+            let entry = segments.last(where: { $0.segment == position.segment && $0.epoch == position.epoch }),
+            position.offset <= entry.byteCount
+        else { return }
+        try SegmentReader(folder, entry, storeID: manifest.storeID)
+            .readToEnd(of: entry, from: position.offset, after: position.chain)
     }
 
     private mutating func readOn(

@@ -2,6 +2,7 @@ import FirnTestSupport
 import Testing
 
 @testable import FirnCore
+@testable import FirnLog
 
 /// Bit sets and the free space map agree with sets of integers.
 @Suite(.timeLimit(.minutes(20))) struct FreeSpaceMapTests {
@@ -120,6 +121,21 @@ import Testing
     }
 
     /// Punched ranges are remembered as the longer runs that they have become part of.
+    /// The compactor decides by what it believes to get back. In an encrypted file that is at most a block of the file
+    /// system less than what it gets.
+    @Test func whatAHoleGivesBackIsWhatTheFileSystemGets() {
+        for first in 0..<300 {
+            for count in 1...8 {
+                let block = CheckpointBlocks.textByteCount
+                let hole = first * block..<(first + count) * block
+                let returned = FreeSpaceMap.returned(hole, of: block).count
+                #expect(0...4096 ~= CheckpointBlocks.hole(hole).count - returned)
+                #expect(FreeSpaceMap.returned(hole, of: 4096) == hole)
+            }
+        }
+        #expect(FreeSpaceMap.returned(100..<16_000, of: CheckpointBlocks.textByteCount).isEmpty)
+    }
+
     @Test func aLongerPunchedRangeReplacesTheRangesWithinIt() {
         var dead = FreeSpaceMap(holes: [0..<64 << 10])
         dead.notePunched([8192..<12288, 20480..<24576, 40960..<45056])

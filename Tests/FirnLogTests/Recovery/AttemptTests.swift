@@ -63,7 +63,8 @@ import Testing
         try old[start...].withUnsafeBytes { try file.write($0, at: start) }
     }
 
-    @Test("are not part of a commit, even if version, part, offset and checksums are right", arguments: [1, 2])
+    @Test(
+        "are not part of a commit, even if version, part, offset and checksums are right", arguments: [1, 2])
     func recovery(part: Int) throws {
         let made = try make(attempt: 2)
         try mix(from: part, made, with: make(attempt: 1))
@@ -141,9 +142,9 @@ import Testing
         #expect(error?.code == .damage)
     }
 
-    @Test("are damage for every reader of commits or headers, and for a follower", arguments: [1, 2]) func readers(
-        part: Int
-    ) throws {
+    @Test(
+        "are damage for every reader of commits or headers, and for a follower", arguments: [1, 2])
+    func readers(part: Int) throws {
         let made = try make(attempt: 2)
         let readers = try waysToRead(made)
         for body in readers { try body() }

@@ -68,8 +68,9 @@ struct Bench {
     }
 
     /// Replaces the first segment by that of another store, which has other bytes of the same length.
-    func takeSegment(of other: Bench) throws {
-        let (own, theirs) = (try storage.open(Self.segment, .readWrite), try other.storage.open(Self.segment, .read))
+    func takeSegment(of other: Bench, number: Int = 1) throws {
+        let path = "/store/log/000000000\(number).segment"
+        let (own, theirs) = (try storage.open(path, .readWrite), try other.storage.open(path, .read))
         let bytes = try theirs.read(theirs.size(), at: 0)
         let size = try own.size()
         #expect(try size == bytes.count && own.read(size, at: 0) != bytes)

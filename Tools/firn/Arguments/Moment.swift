@@ -49,7 +49,7 @@ enum VersionChoice: ExpressibleByArgument {
         var found: UInt64?
         var oldest: (version: UInt64, time: Int64)?
         var damage: Finding?
-        let summary = try LogWalk(store: store).run { event in
+        _ = try LogWalk(store: store).run { event in
             switch event {
             case .commit(let frame, _):
                 if oldest == nil { oldest = (frame.version, frame.time) }
@@ -61,7 +61,7 @@ enum VersionChoice: ExpressibleByArgument {
             return true
         }
         // Versions behind the damage may also be older than the moment.
-        if let damage, !summary.wasStopped { throw ToolError(damage) }
+        if let damage { throw ToolError(damage) }
         if let found { return found }
         if let checkpoint = try store.openCheckpoint().checkpoint {
             if checkpoint.footer.time <= moment { return checkpoint.footer.version }

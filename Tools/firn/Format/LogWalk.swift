@@ -98,12 +98,18 @@ struct LogWalk {
             }
             if try !visit(event) { throw VisitorStopped() }
         }
+        var current = first
         do {
             for index in first..<segments.count {
+                current = index
                 if try !segment(index, state: &state, end: &end, resumes: index == resumed, call) { break }
             }
         } catch is VisitorStopped {
             summary.wasStopped = true
+            if let finding = try damage(inSealed: current) {
+                summary.isDamaged = true
+                _ = try visit(.finding(finding))
+            }
         } catch let error as StorageError {
             throw ToolError(error)
         }
@@ -112,6 +118,22 @@ struct LogWalk {
         summary.lastTime = max(state.time, 0)
         summary.durable = min(state.version, max(state.mark, store.page?.durable ?? 0))
         return summary
+    }
+
+    /// What is wrong with a sealed segment of an encrypted store in which the visitor has stopped; nil if nothing is.
+    ///
+    /// A copy of the store has the same keys. That a segment is the store's own is seen by its last frame alone, which
+    /// the manifest names.
+    private func damage(inSealed index: Int) throws -> Finding? {
+        let entry = store.manifest.segments[index]
+        guard let seal = entry.seal, seal.endTag != 0 else { return nil }
+        var state = State(chain: nil, version: entry.firstVersion - 1)
+        var end: Position?
+        var found: Finding?
+        _ = try segment(index, state: &state, end: &end, resumes: false) { event in
+            if case .finding(let finding) = event, finding.kind == .damage { found = found ?? finding }
+        }
+        return found
     }
 
     /// The index of the segment that a position lies in; nil if the segment, or what was read of it, is gone.
