@@ -70,8 +70,8 @@ import Testing
         try mix(from: part, made, with: make(attempt: 1))
         // These frames do not show that version 2 was durable. The mark behind them is the other attempt's, too, and
         // counts.
-        let manifest = try StoreFolder(path: "/store", storage: made.storage).readManifest()
         let folder = try StoreFolder(path: "/store", storage: made.storage)
+        let manifest = try folder.readManifest()
         let reader = try SegmentReader(folder, manifest.openSegment, storeID: manifest.storeID)
         let scan = try SegmentScan.scan(reader, chainStart: nil, previousTime: 0)
         #expect(scan.lastVersion == 1 && scan.end == made.offsets[0])
