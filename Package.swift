@@ -23,6 +23,9 @@ let package = Package(
         .trait(name: "Metrics", description: "FirnMetrics passes measurements to swift-metrics."),
         .trait(name: "Combine", description: "FirnCombine has publishers: Combine's, or OpenCombine's on Linux."),
         .trait(name: "Encryption", description: "Stores can be encrypted on Linux, with swift-crypto."),
+        .trait(
+            name: "EncryptedRealmFiles",
+            description: "Encrypted files of Realm can be read on Linux, with the system's libcrypto."),
         .trait(name: "SQLite", description: "The firn command imports databases of SQLite, with the system's library."),
     ],
     dependencies: [
@@ -36,6 +39,7 @@ let package = Package(
         .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
         // Without pkgConfig, since SwiftPM would warn everyone who builds Firn and has no SQLite.
         .systemLibrary(name: "CFirnSQLite"),
+        .systemLibrary(name: "CFirnLibcrypto"),
         .target(name: "CFirn", cSettings: [.define("_GNU_SOURCE")]),
         .target(name: "FirnBytes", dependencies: ["CLZ4", "CFirn"]),
         .target(name: "FirnStorage", dependencies: ["CFirn"]),
@@ -45,6 +49,12 @@ let package = Package(
                 "FirnStorage", "CFirn",
                 .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
                 .product(name: "CryptoExtras", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
+            ]),
+        // Reads the files of Realm. It knows nothing of stores.
+        .target(
+            name: "FirnRealmFile",
+            dependencies: [
+                "FirnStorage", .target(name: "CFirnLibcrypto", condition: .when(traits: ["EncryptedRealmFiles"])),
             ]),
         .target(name: "FirnLog", dependencies: ["FirnBytes", "FirnStorage", "FirnCrypto"]),
         .target(name: "FirnCore", dependencies: ["FirnLog", "FirnStorage", "FirnBytes", "CFirn"]),
@@ -102,6 +112,11 @@ let package = Package(
         .executableTarget(
             name: "firn-memory-proof", dependencies: ["FirnCore", "FirnCrypto", "FirnLog", "FirnStorage"],
             path: "Tests/Harness/MemoryProof"),
+        // Prints Realm's files, for comparisons with samples.
+        .target(name: "RealmDump", dependencies: ["FirnRealmFile", "FirnStorage"], path: "Tests/Harness/RealmDump"),
+        .executableTarget(
+            name: "firn-realm-dump", dependencies: ["RealmDump", "FirnRealmFile", "FirnStorage"],
+            path: "Tests/Harness/RealmDumpCommand"),
         // Stores with right checksums and wrong contents.
         .target(
             name: "ForgedStores",
@@ -128,6 +143,7 @@ let package = Package(
             dependencies: ["FirnSimulation", "FirnCore", "FirnLog", "FirnStorage", "FirnTestSupport"]),
         .testTarget(name: "FirnBytesTests", dependencies: ["FirnBytes", "CFirn", "FirnTestSupport"]),
         .testTarget(name: "FirnStorageTests", dependencies: ["FirnStorage", "CFirn", "FirnTestSupport"]),
+        .testTarget(name: "FirnRealmFileTests", dependencies: ["FirnRealmFile", "FirnStorage", "FirnTestSupport"]),
         .testTarget(name: "FirnCryptoTests", dependencies: ["FirnCrypto", "FirnStorage", "FirnTestSupport"]),
         .testTarget(
             name: "FirnLogTests",

@@ -1,0 +1,92 @@
+extension FileNodes {
+    /// Calls `body` with the leaves of a B+tree, from the first to the last, with the index of each leaf's first
+    /// element. `body` returns how many elements its leaf has.
+    ///
+    /// An inner node has the references of its children between a first element, which only serves to find an index,
+    /// and the number of all elements below.
+    func forEachLeaf(
+        of reference: Int, _ body: (FileNode, _ start: Int) throws(RealmFileError) -> Int
+    ) throws(RealmFileError) -> Int {
+        try forEachLeaf(of: reference, start: 0, depth: 0, body)
+    }
+
+    private func forEachLeaf(
+        of reference: Int, start: Int, depth: Int, _ body: (FileNode, Int) throws(RealmFileError) -> Int
+    ) throws(RealmFileError) -> Int {
+        let node = try node(reference)
+        guard node.isInner else { return try body(node, start) }
+        guard depth <= Self.maximumDepth else { throw .damage("a tree is too deep", at: reference) }
+        guard node.count >= 2 else { throw .damage("an inner node of a tree has no children", at: reference) }
+        try node.checkIntegers()
+        var count = 0
+        for index in 1..<node.count - 1 {
+            let child = node.signed(index)
+            guard child != 0, child & 1 == 0 else { throw .damage("a tree's child is no reference", at: reference) }
+            count += try forEachLeaf(of: Int(child), start: start + count, depth: depth + 1, body)
+        }
+        let total = node.signed(node.count - 1) >> 1
+        guard total == count else {
+            throw .damage("a tree says that it has \(total) elements, and has \(count)", at: reference)
+        }
+        return count
+    }
+
+    /// The keys of the objects in one leaf of a cluster tree.
+    struct ClusterKeys {
+        /// Added to each key.
+        let offset: UInt64
+        /// Nil if the keys are 0, 1, 2 and so on.
+        let keys: FileNode?
+        let count: Int
+
+        @inline(__always)
+        subscript(index: Int) -> Int64 { Int64(bitPattern: offset &+ (keys?.unsigned(index) ?? UInt64(index))) }
+    }
+
+    /// Calls `body` with the leaves of a cluster tree, which has the objects of a class in the order of their keys. A
+    /// leaf's first element is its keys or their number, and each further one the values of a column.
+    func forEachCluster(of reference: Int, _ body: (FileNode, ClusterKeys) throws -> Void) throws {
+        try forEachCluster(of: reference, offset: 0, depth: 0, body)
+    }
+
+    private func forEachCluster(
+        of reference: Int, offset: UInt64, depth: Int, _ body: (FileNode, ClusterKeys) throws -> Void
+    ) throws {
+        let node = try node(reference)
+        guard node.isInner else { return try body(node, clusterKeys(node, offset)) }
+        guard depth <= Self.maximumDepth else { throw RealmFileError.damage("a tree of objects is too deep", at: reference) }
+        guard node.count >= 3 else { throw RealmFileError.damage("an inner node of a tree of objects is too short", at: reference) }
+        let keys = try optionalUnsigned(node, 0)
+        guard let level = try node.tagged(1), 1...16 ~= level else {
+            throw RealmFileError.damage("an inner node of a tree of objects has an impossible depth", at: reference)
+        }
+        let count = node.count - 3
+        if let keys, keys.count < count {
+            throw RealmFileError.damage("an inner node of a tree of objects has fewer keys than children", at: reference)
+        }
+        for index in 0..<count {
+            let added = keys?.unsigned(index) ?? (level < 8 ? UInt64(index) << (8 * level) : 0)
+            try forEachCluster(
+                of: node.referenceOrZero(3 + index), offset: offset &+ added, depth: depth + 1, body)
+        }
+    }
+
+    private func clusterKeys(_ node: FileNode, _ offset: UInt64) throws(RealmFileError) -> ClusterKeys {
+        let first: Int64 = node.count == 0 ? 1 : try node.integer(0)
+        guard first & 1 == 0 else {
+            let count = UInt64(bitPattern: first) >> 1
+            guard first > 0, count <= UInt64(Int32.max) else {
+                throw .damage("a leaf of objects has an impossible number of them", at: node.reference)
+            }
+            try spend(Int(count), at: node.reference)
+            return ClusterKeys(offset: offset, keys: nil, count: Int(count))
+        }
+        let keys = try integers(node, 0)
+        return ClusterKeys(offset: offset, keys: keys, count: keys.count)
+    }
+
+    private func optionalUnsigned(_ node: FileNode, _ index: Int) throws(RealmFileError) -> FileNode? {
+        guard node.count > index, try node.integer(index) != 0 else { return nil }
+        return try integers(node, index)
+    }
+}
