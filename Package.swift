@@ -58,6 +58,8 @@ let package = Package(
             ]),
         .target(name: "FirnLog", dependencies: ["FirnBytes", "FirnStorage", "FirnCrypto"]),
         .target(name: "FirnCore", dependencies: ["FirnLog", "FirnStorage", "FirnBytes", "CFirn"]),
+        // Puts the objects of Realm's files into stores.
+        .target(name: "FirnRealmImport", dependencies: ["FirnRealmFile", "FirnCore", "FirnStorage", "FirnBytes"]),
         .target(name: "FirnQuery", dependencies: ["FirnCore", "CFirn"]),
         .target(
             name: "Firn",
@@ -89,8 +91,8 @@ let package = Package(
         .target(
             name: "FirnTool",
             dependencies: [
-                "FirnQuery", "FirnCore", "FirnLog", "FirnCrypto", "FirnStorage", "FirnBytes",
-                .target(name: "CFirnSQLite", condition: .when(traits: ["SQLite"])),
+                "FirnQuery", "FirnRealmImport", "FirnRealmFile", "FirnCore", "FirnLog", "FirnCrypto", "FirnStorage",
+                "FirnBytes", .target(name: "CFirnSQLite", condition: .when(traits: ["SQLite"])),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tools/firn"),
@@ -113,9 +115,12 @@ let package = Package(
             name: "firn-memory-proof", dependencies: ["FirnCore", "FirnCrypto", "FirnLog", "FirnStorage"],
             path: "Tests/Harness/MemoryProof"),
         // Prints Realm's files, for comparisons with samples.
-        .target(name: "RealmDump", dependencies: ["FirnRealmFile", "FirnStorage"], path: "Tests/Harness/RealmDump"),
+        .target(
+            name: "RealmDump", dependencies: ["FirnRealmFile", "FirnCore", "FirnStorage"],
+            path: "Tests/Harness/RealmDump"),
         .executableTarget(
-            name: "firn-realm-dump", dependencies: ["RealmDump", "FirnRealmFile", "FirnStorage"],
+            name: "firn-realm-dump",
+            dependencies: ["RealmDump", "FirnRealmImport", "FirnRealmFile", "FirnCore", "FirnLog", "FirnStorage"],
             path: "Tests/Harness/RealmDumpCommand"),
         // Stores with right checksums and wrong contents.
         .target(

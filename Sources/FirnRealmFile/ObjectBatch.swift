@@ -8,7 +8,7 @@ public struct ObjectBatch {
         /// Timestamps of a format up to 9: their seconds and nanoseconds are trees of their own.
         case timestamps(Leaf, offset: Int, nanoseconds: Leaf, nanosecondsOffset: Int)
         /// References of collections.
-        case collections(FileNode, offset: Int, RealmFileProperty.Collection, ElementType, isSubtable: Bool)
+        case collections(FileNode, offset: Int, RealmFileCollection.Kind, ElementType, isSubtable: Bool)
         /// The leaf has no object.
         case missing
     }

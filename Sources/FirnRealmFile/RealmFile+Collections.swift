@@ -2,6 +2,28 @@ extension RealmFile {
     /// How deep collections in mixed values may be nested: Realm's own limit.
     private static let maximumNesting = 100
 
+    /// Reads all objects of a class, with the elements of their collections, and throws the first damage.
+    public func check(_ type: RealmFileClass) throws {
+        try forEachBatch(of: type) { batch in
+            for (number, property) in type.properties.enumerated() {
+                do {
+                    for index in 0..<batch.count { try check(batch.value(number, index)) }
+                } catch let error as RealmFileError {
+                    throw error.within(className: type.name, propertyName: property.name)
+                }
+            }
+        }
+    }
+
+    private func check(_ value: RealmFileValue) throws {
+        guard case .collection(let collection) = value else { return }
+        if collection.kind == .dictionary {
+            try forEachEntry(of: collection) { _, value in try check(value) }
+        } else {
+            try forEachElement(of: collection, check)
+        }
+    }
+
     /// Calls `body` with the elements of a list or a set. The elements of a set have no order.
     ///
     /// Links to objects that were removed by a server before the application knew of it are left out, as Realm does.

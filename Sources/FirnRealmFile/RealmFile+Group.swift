@@ -133,7 +133,7 @@ extension RealmFile {
 }
 
 extension FileTable.Column {
-    var collection: RealmFileProperty.Collection? {
+    var collection: RealmFileCollection.Kind? {
         has(Self.list) ? .list : has(Self.set) ? .set : has(Self.dictionary) ? .dictionary : nil
     }
 

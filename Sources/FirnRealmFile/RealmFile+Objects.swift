@@ -73,20 +73,96 @@ extension RealmFile {
         return column
     }
 
+    /// The greatest key of a class's objects, as the tree's last branch has it; -1 if the class has none. Other branches
+    /// of a damaged file may have greater ones.
+    public func lastKey(of type: RealmFileClass) throws -> Int64 {
+        if type.objects == 0 { return -1 }
+        if oldFormat { return Int64(estimatedCount(of: type)) - 1 }
+        var last: Int64 = -1
+        var reference = type.objects
+        var offset: UInt64 = 0
+        for _ in 0...FileNodes.maximumDepth {
+            let node = try nodes.node(reference)
+            guard node.isInner, node.count > 3 else {
+                try nodes.forEachCluster(of: reference) { _, keys in
+                    if keys.count > 0 { last = Int64(bitPattern: offset &+ UInt64(bitPattern: keys[keys.count - 1])) }
+                }
+                return last
+            }
+            let index = node.count - 4
+            let keys = try node.referenceOrZero(0)
+            if keys != 0 {
+                let offsets = try nodes.integers(node, 0)
+                guard index < offsets.count else {
+                    throw RealmFileError.damage("an inner node has fewer keys than children", at: reference)
+                }
+                offset &+= offsets.unsigned(index)
+            } else if let level = try node.tagged(1), level < 8 {
+                offset &+= UInt64(index) << (8 * level)
+            }
+            reference = try node.referenceOrZero(node.count - 1)
+        }
+        throw RealmFileError.damage("a tree of objects is too deep", at: reference)
+    }
+
     /// About how many objects a class has: for progress only, since the file's own number is not checked.
     public func estimatedCount(of type: RealmFileClass) -> Int {
         guard type.objects != 0 else { return 0 }
         do {
             let node = try nodes.node(type.objects)
-            if !oldFormat {
-                if node.isInner { return Int(clamping: try node.tagged(2) ?? 0) }
-                return try node.tagged(0).map { Int(clamping: $0) } ?? nodes.integers(node, 0).count
+            if oldFormat {
+                guard let tree = try firstTree(of: type, node) else { return 0 }
+                let root = try nodes.node(tree)
+                return root.isInner ? Int(clamping: try root.tagged(root.count - 1) ?? 0) : root.count
             }
-            guard let first = type.properties.first, first.type.kind != .timestamp else { return 0 }
-            let tree = try nodes.child(node, first.column.leafIndex)
-            return tree.isInner ? Int(clamping: try tree.tagged(tree.count - 1) ?? 0) : tree.count
+            if node.isInner { return Int(clamping: try node.tagged(2) ?? 0) }
+            return try node.tagged(0).map { Int(clamping: $0) } ?? nodes.integers(node, 0).count
         } catch {
-            return 0  // Reading the objects will throw the error.
+            return 0  // Reading the objects throws the error.
         }
+    }
+
+    /// The B+tree of a column of a format up to 9, in which each object has an element.
+    private func firstTree(of type: RealmFileClass, _ table: FileNode) throws(RealmFileError) -> Int? {
+        guard let first = type.properties.first else { return nil }
+        let reference = try table.referenceOrZero(first.column.leafIndex)
+        guard first.type.kind == .timestamp, first.collection == nil else { return reference }
+        return try nodes.node(reference).referenceOrZero(1)
+    }
+
+    /// Calls `body` with the key of each object of a class, without reading the objects.
+    public func forEachKey(of type: RealmFileClass, _ body: (Int64) -> Void) throws {
+        if type.objects == 0 { return }
+        guard oldFormat else {
+            return try nodes.forEachCluster(of: type.objects) { _, keys in
+                for index in 0..<keys.count { body(keys[index]) }
+                nodes.release()
+            }
+        }
+        // The numbers of a column are not checked here; a row that is missing is found when the objects are read.
+        for key in 0..<Int64(estimatedCount(of: type)) { body(key) }
+    }
+
+    /// Calls `body` with one object of a class, and the batch in which it lies. Returns false if there is no such
+    /// object. Only for formats from 10 on; O(depth of the tree), and the leaves of all columns are opened.
+    public func withObject(
+        _ key: Int64, of type: RealmFileClass, _ body: (ObjectBatch, _ index: Int) throws -> Void
+    ) throws -> Bool {
+        precondition(!oldFormat, "Firn: objects of the formats up to 9 are read in order")
+        if type.objects == 0 || key < 0 { return false }
+        var isFound = false
+        try nodes.findCluster(of: type.objects, key: UInt64(key)) { node, keys in
+            var (low, high) = (0, keys.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if keys[middle] < key { low = middle + 1 } else { high = middle }
+            }
+            guard low < keys.count, keys[low] == key else { return }
+            isFound = true
+            var interned: [InternedStrings?] = []
+            for property in type.properties { interned.append(try self.interned(property, in: type)) }
+            try body(batch(node, keys, of: type, interned), low)
+        }
+        return isFound
     }
 }

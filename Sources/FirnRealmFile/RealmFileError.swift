@@ -53,9 +53,10 @@ public struct RealmFileError: Error, Sendable, Equatable, CustomStringConvertibl
 
     /// The same error with the class and the property that can't be read, unless it names them already. An error that
     /// does not come from damage stays as it is.
-    func within(className: String?, propertyName: String? = nil) -> RealmFileError {
+    package func within(className: String?, propertyName: String? = nil, path: String? = nil) -> RealmFileError {
         guard code == .damage else { return self }
         var error = self
+        if let path { error.path = path }
         if error.className == nil { error.className = className }
         if error.propertyName == nil { error.propertyName = propertyName }
         return error

@@ -38,7 +38,7 @@ public enum ColumnType: UInt8, Sendable, Hashable, CaseIterable {
 
 extension ColumnType {
     /// The value that replaces a null if nulls are no longer allowed.
-    var blankValue: Value {
+    package var blankValue: Value {
         switch self {
         case .bool: .bool(false)
         case .int: .int(0)

@@ -83,7 +83,7 @@ final class MixedLeaf {
     }
 
     private func collection(
-        _ kind: RealmFileProperty.Collection, _ index: Int64
+        _ kind: RealmFileCollection.Kind, _ index: Int64
     ) throws(RealmFileError) -> RealmFileValue {
         let reference = try element(of: references, index)
         guard reference & 1 == 0 else { throw damage("a mixed collection has no reference") }

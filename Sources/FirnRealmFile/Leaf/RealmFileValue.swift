@@ -28,7 +28,14 @@ public enum RealmFileValue {
 
 /// A list, a set or a dictionary in a Realm file, before its elements are read.
 public struct RealmFileCollection: Sendable {
-    public let kind: RealmFileProperty.Collection
+    public enum Kind: Sendable, Equatable {
+        case list
+        case set
+        /// Its keys are strings.
+        case dictionary
+    }
+
+    public let kind: Kind
     public let element: ElementType
     /// 0 if the collection is empty.
     let reference: Int

@@ -71,6 +71,39 @@ extension FileNodes {
         }
     }
 
+    /// Calls `body` with the leaf of a cluster tree that has an object if any leaf has it.
+    func findCluster(
+        of reference: Int, key: UInt64, _ body: (FileNode, ClusterKeys) throws -> Void
+    ) throws {
+        var reference = reference
+        var offset: UInt64 = 0
+        for _ in 0...Self.maximumDepth {
+            let node = try node(reference)
+            guard node.isInner else { return try body(node, clusterKeys(node, offset)) }
+            guard node.count > 3 else { return }
+            let keys = try optionalUnsigned(node, 0)
+            guard let level = try node.tagged(1), 1...16 ~= level else {
+                throw RealmFileError.damage("an inner node of a tree of objects has an impossible depth", at: reference)
+            }
+            guard keys.map({ $0.count >= node.count - 3 }) ?? true else {
+                throw RealmFileError.damage(
+                    "an inner node of a tree of objects has fewer keys than children", at: reference)
+            }
+            func start(_ child: Int) -> UInt64 {
+                keys?.unsigned(child) ?? (level < 8 ? UInt64(child) << (8 * level) : 0)
+            }
+            // The last child that begins at the key or before it.
+            var (low, high) = (0, node.count - 3)
+            while high - low > 1 {
+                let middle = (low + high) / 2
+                if start(middle) <= key &- offset { low = middle } else { high = middle }
+            }
+            offset &+= start(low)
+            reference = try node.referenceOrZero(3 + low)
+        }
+        throw RealmFileError.damage("a tree of objects is too deep", at: reference)
+    }
+
     private func clusterKeys(_ node: FileNode, _ offset: UInt64) throws(RealmFileError) -> ClusterKeys {
         let first: Int64 = node.count == 0 ? 1 : try node.integer(0)
         guard first & 1 == 0 else {

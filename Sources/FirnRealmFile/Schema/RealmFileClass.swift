@@ -21,13 +21,6 @@ public struct RealmFileClass: Sendable {
 
 /// A property of a class of a Realm file.
 public struct RealmFileProperty: Sendable {
-    public enum Collection: Sendable, Equatable {
-        case list
-        case set
-        /// Its keys are strings.
-        case dictionary
-    }
-
     public enum Index: Sendable, Equatable {
         case none
         case general
@@ -38,7 +31,7 @@ public struct RealmFileProperty: Sendable {
     public let name: String
     /// The type of the values, or of the collection's elements.
     public let type: ElementType
-    public let collection: Collection?
+    public let collection: RealmFileCollection.Kind?
     public let index: Index
     /// The class that links lead to. Nil if values are no links.
     public let target: String?

@@ -9,6 +9,8 @@ public struct RealmDump {
     private let file: RealmFile
     private let names: [UInt32: String]
     private let hasIndexes: Bool
+    /// The position of each object in its class, by table and key, if objects are named by it and not by their key.
+    private var positions: [UInt32: [Int64: Int]]?
     /// Receives the text.
     private let write: (String) -> Void
 
@@ -19,6 +21,25 @@ public struct RealmDump {
         var names: [UInt32: String] = [:]
         for type in file.classes { names[type.table] = type.name }
         self.names = names
+    }
+
+    /// Names objects by their position in their class, as a dump of a store does.
+    public mutating func usePositions() throws {
+        var positions: [UInt32: [Int64: Int]] = [:]
+        for type in file.classes {
+            var own: [Int64: Int] = [:]
+            try file.forEachBatch(of: type) { batch in
+                for index in 0..<batch.count { own[batch.key(index)] = own.count }
+            }
+            positions[type.table] = own
+        }
+        file.beginReading()
+        self.positions = positions
+    }
+
+    private func name(_ table: UInt32, _ key: Int64) -> Int64? {
+        guard let positions else { return key }
+        return positions[table]?[key].map(Int64.init)
     }
 
     public func run() throws {
@@ -38,8 +59,8 @@ public struct RealmDump {
             case .embedded: "embedded"
             case .asymmetric: "asymmetric"
             }
-        let key = type.primaryKey.map { quoted(type.properties[$0].name) } ?? "null"
-        write("\(quoted(type.name)):{\"kind\":\"\(kind)\",\"primaryKey\":\(key),\"properties\":[")
+        let key = type.primaryKey.map { DumpText.quoted(type.properties[$0].name) } ?? "null"
+        write("\(DumpText.quoted(type.name)):{\"kind\":\"\(kind)\",\"primaryKey\":\(key),\"properties\":[")
         write(type.properties.map(description).joined(separator: ","))
         write("],\"objects\":[")
         var isFirst = true
@@ -47,9 +68,9 @@ public struct RealmDump {
             for index in 0..<batch.count {
                 var text = isFirst ? "" : ","
                 isFirst = false
-                text += "{\"key\":\(batch.key(index)),\"values\":{"
+                text += "{\"key\":\(name(type.table, batch.key(index)) ?? -1),\"values\":{"
                 for (number, property) in type.properties.enumerated() {
-                    text += (number == 0 ? "" : ",") + quoted(property.name) + ":"
+                    text += (number == 0 ? "" : ",") + DumpText.quoted(property.name) + ":"
                     text += try self.text(batch.value(number, index))
                 }
                 write(text + "}}")
@@ -59,7 +80,7 @@ public struct RealmDump {
     }
 
     private func description(_ property: RealmFileProperty) -> String {
-        var parts = ["\"name\":\(quoted(property.name))", "\"type\":\"\(Self.name(property.type.kind))\""]
+        var parts = ["\"name\":\(DumpText.quoted(property.name))", "\"type\":\"\(Self.name(property.type.kind))\""]
         parts.append("\"optional\":\(property.isOptional)")
         switch property.collection {
         case .list: parts.append("\"collection\":\"list\"")
@@ -74,7 +95,7 @@ public struct RealmDump {
             case .fullText: parts.append("\"index\":\"fulltext\"")
             }
         }
-        if let target = property.target { parts.append("\"target\":\(quoted(target))") }
+        if let target = property.target { parts.append("\"target\":\(DumpText.quoted(target))") }
         return "{" + parts.joined(separator: ",") + "}"
     }
 
@@ -101,20 +122,21 @@ public struct RealmDump {
         case .null: return "null"
         case .int(let value): return String(value)
         case .bool(let value): return String(value)
-        case .float(let bits): return "{\"f32\":\"\(hex(UInt64(bits), 8))\"}"
-        case .double(let bits): return "{\"f64\":\"\(hex(bits, 16))\"}"
-        case .string(let bytes): return string(bytes)
-        case .binary(let bytes): return "{\"bin\":" + (bytes.count > 512 ? long(bytes) : "\"\(hex(bytes))\"") + "}"
+        case .float(let bits): return "{\"f32\":\"\(DumpText.hex(UInt64(bits), 8))\"}"
+        case .double(let bits): return "{\"f64\":\"\(DumpText.hex(bits, 16))\"}"
+        case .string(let bytes): return DumpText.string(bytes)
+        case .binary(let bytes): return "{\"bin\":" + (bytes.count > 512 ? DumpText.long(bytes) : "\"\(DumpText.hex(bytes))\"") + "}"
         case .timestamp(let seconds, let nanoseconds): return "{\"t\":[\(seconds),\(nanoseconds)]}"
-        case .decimal(let low, let high): return "{\"dec\":\"\(hex(high, 16))\(hex(low, 16))\"}"
-        case .objectID(let bytes): return "{\"oid\":\"\(hex(bytes))\"}"
+        case .decimal(let low, let high): return "{\"dec\":\"\(DumpText.hex(high, 16))\(DumpText.hex(low, 16))\"}"
+        case .objectID(let bytes): return "{\"oid\":\"\(DumpText.hex(bytes))\"}"
         case .uuid(let bytes):
-            let digits = Array(hex(bytes))
+            let digits = Array(DumpText.hex(bytes))
             let parts = [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }
             return "{\"uuid\":\"\(parts.joined(separator: "-"))\"}"
         case .link(let table, let key):
+            guard let key = self.name(table, key) else { return "null" }
             guard let name = names[table] else { return "{\"link\":[null,\(key)]}" }
-            return "{\"link\":[\(quoted(name)),\(key)]}"
+            return "{\"link\":[\(DumpText.quoted(name)),\(key)]}"
         case .collection(let collection): return try text(collection)
         }
     }
@@ -124,7 +146,7 @@ public struct RealmDump {
         if collection.kind == .dictionary {
             var entries: [(key: [UInt8], text: String)] = []
             try file.forEachEntry(of: collection) { key, value in
-                entries.append((Array(key), "[\(string(key)),\(try text(value))]"))
+                entries.append((Array(key), "[\(DumpText.string(key)),\(try text(value))]"))
             }
             entries.sort { $0.key.lexicographicallyPrecedes($1.key) }
             elements = entries.map(\.text)
@@ -134,46 +156,5 @@ public struct RealmDump {
         if collection.kind == .set { elements.sort { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
         let list = "[" + elements.joined(separator: ",") + "]"
         return collection.isNested ? "{\"list\":\(list)}" : list
-    }
-
-    private func string(_ bytes: UnsafeRawBufferPointer) -> String {
-        if bytes.count > 512 { return "{\"str\":\(long(bytes))}" }
-        guard let text = String(validating: bytes, as: UTF8.self) else { return "{\"badutf8\":\"\(hex(bytes))\"}" }
-        return quoted(text)
-    }
-
-    private func long(_ bytes: UnsafeRawBufferPointer) -> String {
-        "{\"size\":\(bytes.count),\"crc32\":\"\(hex(UInt64(crc32(bytes)), 8))\"}"
-    }
-
-    /// zlib's checksum.
-    private func crc32(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
-        var sum = ~UInt32(0)
-        for byte in bytes {
-            sum ^= UInt32(byte)
-            for _ in 0..<8 { sum = sum >> 1 ^ (sum & 1 == 1 ? 0xedb8_8320 : 0) }
-        }
-        return ~sum
-    }
-
-    private func hex(_ value: UInt64, _ digits: Int) -> String {
-        let text = String(value, radix: 16)
-        return String(repeating: "0", count: digits - text.count) + text
-    }
-
-    private func hex(_ bytes: UnsafeRawBufferPointer) -> String { bytes.map { hex(UInt64($0), 2) }.joined() }
-
-    private func quoted(_ text: String) -> String {
-        var out = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": out += "\\\""
-            case "\\": out += "\\\\"
-            case _ where scalar.value < 32:
-                out += "\\u00" + hex(UInt64(scalar.value), 2)
-            default: out.unicodeScalars.append(scalar)
-            }
-        }
-        return out + "\""
     }
 }

@@ -1,6 +1,7 @@
 import FirnBytes
 import FirnCore
 import FirnLog
+import FirnRealmFile
 import FirnStorage
 
 /// One run of an import: makes the classes that are missing, and puts the objects of a source into a store.
@@ -108,6 +109,12 @@ struct ImportRun {
             let place = source.place(missing.line, missing.table)
             let others = missing.count == 1 ? "" : ", and so do \(missing.count - 1) more links"
             throw ToolError(.usage, "\(source.name):\(place): \(missing.text)\(others). \(left)")
+        } catch let error as RealmFileError {
+            let failure = ToolError(reading: error)
+            throw ToolError(
+                failure.status,
+                failure.description
+                    + (hasCommitted ? " Objects before the last full batch are imported." : " Nothing was imported."))
         } catch let error as StoreError where error.code == .schema {
             throw ToolError(.usage, "\(source.name): \(error). Nothing was imported.")
         } catch let error as StoreError where batch == nil && error.isCommitTooLarge {

@@ -1,0 +1,40 @@
+import FirnRealmFile
+
+/// The keys that the objects of a class get in the store.
+///
+/// Objects keep the keys of the file, so links need no table to be followed. The exception are classes whose keys come
+/// from a hash of the primary key, as formats 10 to 21 make them: these are too large for a store. Their objects are
+/// numbered from 0 on in the file's order, and the file's keys are remembered in that order: 8 bytes for each object.
+struct RealmObjectKeys {
+    private let isNumbered: Bool
+    private var fileKeys: [Int64] = []
+    private var last: Int64 = -1
+
+    /// Keys up to here stay as they are. Half of all possible keys are left for new objects.
+    private static let keptLimit: Int64 = 1 << 40
+
+    /// - Parameter lastKey: the greatest key of the class in the file.
+    init(lastKey: Int64) { isNumbered = lastKey >= Self.keptLimit }
+
+    /// The key of the next object. Throws if the file's keys do not ascend.
+    mutating func next(_ fileKey: Int64) throws(RealmFileError) -> Int64 {
+        guard fileKey > last, isNumbered || fileKey < Self.keptLimit else {
+            throw RealmFileError(.damage, detail: "the object \(fileKey) follows the object \(last)")
+        }
+        last = fileKey
+        guard isNumbered else { return fileKey }
+        fileKeys.append(fileKey)
+        return Int64(fileKeys.count - 1)
+    }
+
+    /// The key in the store of an object of the file. Whether the object exists is not known if keys are kept.
+    func key(of fileKey: Int64) -> Int64? {
+        guard isNumbered else { return 0..<Self.keptLimit ~= fileKey ? fileKey : nil }
+        var (low, high) = (0, fileKeys.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if fileKeys[middle] < fileKey { low = middle + 1 } else { high = middle }
+        }
+        return low < fileKeys.count && fileKeys[low] == fileKey ? Int64(low) : nil
+    }
+}
