@@ -132,7 +132,7 @@ let package = Package(
             name: "FuzzTargets",
             dependencies: [
                 "FirnTool", "FirnQuery", "FirnCore", "FirnLog", "FirnStorage", "FirnBytes", "FirnTestSupport",
-                "ForgedStores",
+                "ForgedStores", "FirnRealmFile", "RealmDump",
             ],
             path: "Tests/Harness/Fuzz/Targets"),
         .executableTarget(name: "firn-fuzz", dependencies: ["FuzzTargets"], path: "Tests/Harness/Fuzz/Driver"),
@@ -148,7 +148,12 @@ let package = Package(
             dependencies: ["FirnSimulation", "FirnCore", "FirnLog", "FirnStorage", "FirnTestSupport"]),
         .testTarget(name: "FirnBytesTests", dependencies: ["FirnBytes", "CFirn", "FirnTestSupport"]),
         .testTarget(name: "FirnStorageTests", dependencies: ["FirnStorage", "CFirn", "FirnTestSupport"]),
-        .testTarget(name: "FirnRealmFileTests", dependencies: ["FirnRealmFile", "FirnStorage", "FirnTestSupport"]),
+        .testTarget(
+            name: "FirnRealmFileTests", dependencies: ["FirnRealmFile", "RealmDump", "FirnStorage", "FirnTestSupport"],
+            exclude: ["Samples"]),
+        .testTarget(
+            name: "FirnRealmImportTests",
+            dependencies: ["FirnRealmImport", "FirnRealmFile", "RealmDump", "FirnCore", "FirnStorage"]),
         .testTarget(name: "FirnCryptoTests", dependencies: ["FirnCrypto", "FirnStorage", "FirnTestSupport"]),
         .testTarget(
             name: "FirnLogTests",
@@ -171,7 +176,7 @@ let package = Package(
             name: "ToolTests",
             dependencies: [
                 "FirnTool", "firn", "FirnLog", "FirnCore", "FirnStorage", "FirnBytes", "FirnTestSupport",
-                "ForgedStores",
+                "ForgedStores", "RealmDump", "FirnRealmFile",
                 .target(name: "CFirnSQLite", condition: .when(traits: ["SQLite"])),
             ]),
         .testTarget(

@@ -75,7 +75,8 @@ extension RealmFile {
     private static func checked(_ reference: UInt64, _ pages: FilePages) throws(RealmFileError) -> Int {
         guard reference < UInt64(pages.byteCount) else {
             throw RealmFileError(
-                .truncated, detail: "its newest commit is at byte \(reference), and the file has \(pages.byteCount) bytes")
+                .truncated,
+                detail: "its newest commit is at byte \(reference), and the file has \(pages.byteCount) bytes")
         }
         guard reference & 7 == 0 else { throw .damage("the root is not aligned", at: Int(reference)) }
         return Int(reference)

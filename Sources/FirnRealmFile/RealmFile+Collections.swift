@@ -108,8 +108,9 @@ extension RealmFile {
         }
         var cursor = LeafCursor(try pair.referenceOrZero(1))
         while try cursor.advance(
-            nodes, count: { (node) throws(RealmFileError) in try nodes.leaf(node, .mixed, LeafContext(isElement: true)).count })
-        {
+            nodes,
+            count: { (node) throws(RealmFileError) in try nodes.leaf(node, .mixed, LeafContext(isElement: true)).count }
+        ) {
             guard cursor.end <= keys.count else { break }
             let leaf = try nodes.leaf(nodes.node(cursor.leaf), .mixed, LeafContext(isElement: true))
             for index in 0..<leaf.count {

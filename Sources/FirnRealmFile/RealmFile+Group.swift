@@ -8,7 +8,9 @@ extension RealmFile {
         guard Self.rootCounts.contains(top.count) else {
             throw RealmFileError.damage("the root has \(top.count) elements", at: root.reference)
         }
-        guard let length = try top.tagged(2) else { throw RealmFileError.damage("the root lacks the file's length", at: root.reference) }
+        guard let length = try top.tagged(2) else {
+            throw RealmFileError.damage("the root lacks the file's length", at: root.reference)
+        }
         let byteCount = nodes.pages.byteCount
         guard length <= UInt64(byteCount) else {
             throw RealmFileError(.truncated, detail: "its data have \(length) bytes, and the file has \(byteCount)")
@@ -23,7 +25,9 @@ extension RealmFile {
             // Numbers are the entries of removed tables.
             let reference = references.signed(number)
             guard reference != 0, reference & 1 == 0 else { continue }
-            guard number < names.count else { throw RealmFileError.damage("a table has no name", at: references.reference) }
+            guard number < names.count else {
+                throw RealmFileError.damage("a table has no name", at: references.reference)
+            }
             let name = try nodes.name(names, number)
             do {
                 tables.append(

@@ -23,7 +23,9 @@ extension RealmFile {
         }
     }
 
-    private func interned(_ property: RealmFileProperty, in type: RealmFileClass) throws(RealmFileError) -> InternedStrings? {
+    private func interned(_ property: RealmFileProperty, in type: RealmFileClass) throws(RealmFileError)
+        -> InternedStrings?
+    {
         guard property.column.interned != 0 else { return nil }
         do {
             return try InternedStrings(property.column.interned, property.type, isOld: oldFormat, nodes)

@@ -188,7 +188,8 @@ package final class RealmImport {
     /// The elements of a set in the store's order, each once. Realm's order is another one, and differs between formats.
     private static func members(_ elements: [Value]) -> [Value] {
         var members: [Value] = []
-        for element in elements.sorted(by: Value.precedes) where members.last.map({ Value.order($0, element) != 0 }) ?? true {
+        for element in elements.sorted(by: Value.precedes)
+        where members.last.map({ Value.order($0, element) != 0 }) ?? true {
             members.append(element)
         }
         return members

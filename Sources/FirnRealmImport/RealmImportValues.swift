@@ -115,7 +115,8 @@ package struct RealmImportValues {
         return collection.kind == .set ? .set(elements) : .list(elements)
     }
 
-    package mutating func text(_ bytes: UnsafeRawBufferPointer, _ column: ColumnSchema) throws(RealmFileError) -> String {
+    package mutating func text(_ bytes: UnsafeRawBufferPointer, _ column: ColumnSchema) throws(RealmFileError) -> String
+    {
         try checkLength(bytes.count, column)
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         replacedTextCount += 1
@@ -138,7 +139,9 @@ package struct RealmImportValues {
     /// A point in time whose seconds and nanoseconds have the same sign.
     private static func timestamp(_ seconds: Int64, _ nanoseconds: Int64) -> Timestamp {
         let billion: Int64 = 1_000_000_000
-        if nanoseconds.magnitude < UInt64(billion), seconds == 0 || nanoseconds == 0 || (seconds < 0) == (nanoseconds < 0) {
+        if nanoseconds.magnitude < UInt64(billion),
+            seconds == 0 || nanoseconds == 0 || (seconds < 0) == (nanoseconds < 0)
+        {
             return Timestamp(seconds: seconds, nanoseconds: Int32(nanoseconds))
         }
         let (carry, rest) = nanoseconds.quotientAndRemainder(dividingBy: billion)

@@ -45,7 +45,20 @@ package enum Program {
             make("/objects", bytes: objects, storage: storage), make("/schema", bytes: schema, storage: storage)
         )
         attempt {
-            try ImportRealmCommand.run(path, file: file, schema: schemaFile, storage: storage, clock: clock, output: $0)
+            try ImportRealmCommand.run(
+                path, file: file, choice: .init(schema: schemaFile), storage: storage, clock: clock, output: $0)
+        }
+        exportAll(path, storage)
+    }
+
+    /// Imports what might be a file of Realm into a new store, without its damaged classes, and exports it again.
+    package static func importRealmFile(
+        _ bytes: [UInt8], into path: String, storage: any Storage, clock: any Clock
+    ) {
+        let file = make("/app.realm", bytes: bytes, storage: storage)
+        attempt {
+            try ImportRealmCommand.run(
+                path, file: file, choice: .init(salvages: true), storage: storage, clock: clock, output: $0)
         }
         exportAll(path, storage)
     }

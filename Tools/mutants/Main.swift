@@ -84,7 +84,7 @@ struct Main {
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = [
             "swift", "build", "--build-tests", "--package-path", tree.path, "--scratch-path", tree.build, "-q",
-            "--traits", "Metrics,Combine,SQLite,Encryption",
+            "--traits", "Metrics,Combine,SQLite,Encryption,EncryptedRealmFiles",
         ]
         try process.run()
         process.waitUntilExit()

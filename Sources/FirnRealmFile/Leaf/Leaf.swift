@@ -85,7 +85,8 @@ struct Leaf {
             let table = node.signed(index * 2)
             return table == 0
                 ? .null
-                : .link(table: UInt32(truncatingIfNeeded: table &- 1) & 0x7fff_ffff, key: node.signed(index * 2 + 1) &- 1)
+                : .link(
+                    table: UInt32(truncatingIfNeeded: table &- 1) & 0x7fff_ffff, key: node.signed(index * 2 + 1) &- 1)
         case .mixed(let leaf): return try leaf.value(index, nodes)
         }
     }

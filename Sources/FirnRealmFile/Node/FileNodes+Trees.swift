@@ -54,15 +54,20 @@ extension FileNodes {
     ) throws {
         let node = try node(reference)
         guard node.isInner else { return try body(node, clusterKeys(node, offset)) }
-        guard depth <= Self.maximumDepth else { throw RealmFileError.damage("a tree of objects is too deep", at: reference) }
-        guard node.count >= 3 else { throw RealmFileError.damage("an inner node of a tree of objects is too short", at: reference) }
+        guard depth <= Self.maximumDepth else {
+            throw RealmFileError.damage("a tree of objects is too deep", at: reference)
+        }
+        guard node.count >= 3 else {
+            throw RealmFileError.damage("an inner node of a tree of objects is too short", at: reference)
+        }
         let keys = try optionalUnsigned(node, 0)
         guard let level = try node.tagged(1), 1...16 ~= level else {
             throw RealmFileError.damage("an inner node of a tree of objects has an impossible depth", at: reference)
         }
         let count = node.count - 3
         if let keys, keys.count < count {
-            throw RealmFileError.damage("an inner node of a tree of objects has fewer keys than children", at: reference)
+            throw RealmFileError.damage(
+                "an inner node of a tree of objects has fewer keys than children", at: reference)
         }
         for index in 0..<count {
             let added = keys?.unsigned(index) ?? (level < 8 ? UInt64(index) << (8 * level) : 0)

@@ -206,7 +206,9 @@ extension FileNodes {
     }
 
     private func columnName(_ names: FileNode, _ index: Int, in table: String) throws(RealmFileError) -> String {
-        guard index < names.count else { throw .damage("the table \(table) has a column without a name", at: names.reference) }
+        guard index < names.count else {
+            throw .damage("the table \(table) has a column without a name", at: names.reference)
+        }
         return try name(names, index)
     }
 

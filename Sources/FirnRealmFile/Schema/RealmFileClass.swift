@@ -17,6 +17,9 @@ public struct RealmFileClass: Sendable {
     public let table: UInt32
     /// Where the objects begin; 0 if there are none.
     let objects: Int
+
+    /// The offset in the decrypted file at which the objects begin.
+    package var objectsOffset: Int { objects }
 }
 
 /// A property of a class of a Realm file.

@@ -23,8 +23,9 @@ public struct RealmDump {
         self.names = names
     }
 
-    /// Names objects by their position in their class, as a dump of a store does.
-    public mutating func usePositions() throws {
+    /// Prepares for a comparison with a dump of a store. Objects are named by their position in their class, a class for
+    /// a server's use is an ordinary one, and a set has NaN only once.
+    public mutating func compareWithStore() throws {
         var positions: [UInt32: [Int64: Int]] = [:]
         for type in file.classes {
             var own: [Int64: Int] = [:]
@@ -57,7 +58,7 @@ public struct RealmDump {
             switch type.kind {
             case .object: "object"
             case .embedded: "embedded"
-            case .asymmetric: "asymmetric"
+            case .asymmetric: positions == nil ? "asymmetric" : "object"
             }
         let key = type.primaryKey.map { DumpText.quoted(type.properties[$0].name) } ?? "null"
         write("\(DumpText.quoted(type.name)):{\"kind\":\"\(kind)\",\"primaryKey\":\(key),\"properties\":[")
@@ -125,7 +126,8 @@ public struct RealmDump {
         case .float(let bits): return "{\"f32\":\"\(DumpText.hex(UInt64(bits), 8))\"}"
         case .double(let bits): return "{\"f64\":\"\(DumpText.hex(bits, 16))\"}"
         case .string(let bytes): return DumpText.string(bytes)
-        case .binary(let bytes): return "{\"bin\":" + (bytes.count > 512 ? DumpText.long(bytes) : "\"\(DumpText.hex(bytes))\"") + "}"
+        case .binary(let bytes):
+            return "{\"bin\":" + (bytes.count > 512 ? DumpText.long(bytes) : "\"\(DumpText.hex(bytes))\"") + "}"
         case .timestamp(let seconds, let nanoseconds): return "{\"t\":[\(seconds),\(nanoseconds)]}"
         case .decimal(let low, let high): return "{\"dec\":\"\(DumpText.hex(high, 16))\(DumpText.hex(low, 16))\"}"
         case .objectID(let bytes): return "{\"oid\":\"\(DumpText.hex(bytes))\"}"
@@ -153,7 +155,10 @@ public struct RealmDump {
             return "{\"dict\":[" + elements.joined(separator: ",") + "]}"
         }
         try file.forEachElement(of: collection) { elements.append(try text($0)) }
-        if collection.kind == .set { elements.sort { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
+        if collection.kind == .set {
+            elements.sort { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+            if positions != nil { elements = elements.reduce(into: []) { if $0.last != $1 { $0.append($1) } } }
+        }
         let list = "[" + elements.joined(separator: ",") + "]"
         return collection.isNested ? "{\"list\":\(list)}" : list
     }

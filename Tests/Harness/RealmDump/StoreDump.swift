@@ -24,7 +24,8 @@ public struct StoreDump {
 
     /// - Parameter hasVersion: whether the file has a version, which the store always has.
     public func text(hasVersion: Bool) -> String {
-        var text = "{\"format\":\(format),\"schemaVersion\":\(hasVersion ? String(schema.version) : "null"),\"classes\":{"
+        var text =
+            "{\"format\":\(format),\"schemaVersion\":\(hasVersion ? String(schema.version) : "null"),\"classes\":{"
         for (index, table) in schema.tables.enumerated() {
             text += index == 0 ? "" : ","
             let key = table.primaryKey.map { DumpText.quoted(table.columns[$0].name) } ?? "null"

@@ -66,7 +66,7 @@ func compare(_ arguments: ArraySlice<String>) throws {
     let file = try read(arguments)
     var want = ""
     var dump = RealmDump(file, hasIndexes: false) { want += $0 }
-    try dump.usePositions()
+    try dump.compareWithStore()
     try dump.run()
     file.beginReading()
     let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())

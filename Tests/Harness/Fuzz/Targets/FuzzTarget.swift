@@ -2,10 +2,12 @@ import FirnBytes
 import FirnCore
 import FirnLog
 import FirnQuery
+import FirnRealmFile
 import FirnStorage
 import FirnTestSupport
 import FirnTool
 import ForgedStores
+import RealmDump
 
 /// A part of a store that is forged.
 ///
@@ -37,6 +39,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     /// A text that the command reads: JSON lines, CSV, the names of types, a query, or what `realm2json`
     /// writes. The first byte says which.
     case text
+    /// A file of Realm: it is read as a whole, and imported by the command.
+    case realmFile = "realm-file"
 
     /// The folder of its inputs in Tests/Harness/Fuzz/Corpus. The targets with a key take those of the others.
     public var corpus: String {
@@ -54,6 +58,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         do {
             if self == .page { return try Self.runPage(input) }
             if self == .text { return Self.runText(input) }
+            if self == .realmFile { return Self.runRealmFile(input) }
             if self == .tool {
                 return Program.inspect(
                     BaseStore.folder, recoveringTo: "/new", storage: try storage(for: input), clock: ManualClock())
@@ -109,7 +114,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             case .keyedChangeset: return try KeyedStore.storage(commits: Forging.commits(of: base.segment) + [input])
             case .keyedCheckpoint: return try KeyedStore.storage(checkpoint: forgedCheckpoint(input).bytes)
         #endif
-        case .page, .text: return try base.storage(replacing: [:])
+        case .page, .text, .realmFile: return try base.storage(replacing: [:])
         case .store, .tool:
             var files = base.files
             Patches(input).apply(to: &files, order: files.keys.sorted())
@@ -151,8 +156,22 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
                         "{\"class_A\":[{\"_key\":0,\"i\":1,\"l\":{\"table\":\"class_A\",\"keys\":[3]},\"m\":{\"$date\":{\"$numberLong\":\"5\"}}},{\"_key\":3,\"i\":2,\"l\":[]}]\n}\n"
                             .utf8)
             ]
+        case .realmFile:
+            let samples = ["past-v9", "past-v23", "decimals-v24", "interned-v9", "real-swift_default-v5-v20"]
+            return samples.compactMap { try? RealmSample(name: $0).file() }
         case .checkpoint, .page, .store, .tool: return [[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]
         }
+    }
+
+    private static func runRealmFile(_ input: [UInt8]) {
+        let storage = MemoryStorage()
+        Exercise.attempt {
+            let made = try storage.open("/read.realm", .create)
+            try made.write(input, at: 0)
+            let file = try RealmFile(made, path: "/read.realm")
+            for type in file.classes { Exercise.attempt { try file.check(type) } }
+        }
+        Program.importRealmFile(input, into: "/new", storage: storage, clock: ManualClock())
     }
 
     private static func runText(_ input: [UInt8]) {
