@@ -3,7 +3,7 @@
 /// It is valid until the body returns that gets it.
 public struct ObjectBatch {
     enum Column {
-        /// Values, the first of which is the leaf's value at `offset`.
+        /// Values. The first object has the leaf's value at `offset`.
         case values(Leaf, offset: Int)
         /// Timestamps of a format up to 9: their seconds and nanoseconds are trees of their own.
         case timestamps(Leaf, offset: Int, nanoseconds: Leaf, nanosecondsOffset: Int)

@@ -48,9 +48,10 @@ extension RealmFile {
         let context = LeafContext(isElement: true, isOld: oldFormat)
         var cursor = LeafCursor(tree)
         while try cursor.advance(
-            nodes, count: { (node) throws(RealmFileError) in try nodes.leaf(node, collection.element, context).count })
+            nodes,
+            count: { (node) throws(RealmFileError) in try nodes.leaf(node, of: collection.element, in: context).count })
         {
-            let leaf = try nodes.leaf(nodes.node(cursor.leaf), collection.element, context)
+            let leaf = try nodes.leaf(nodes.node(cursor.leaf), of: collection.element, in: context)
             for index in 0..<leaf.count {
                 let value = try leaf.value(index, nodes)
                 if case .link(_, let key) = value, key < 0, collection.element.kind == .object { continue }
@@ -65,19 +66,19 @@ extension RealmFile {
         var rest: [Int64] = []
         let nodes = nodes
         _ = try nodes.forEachLeaf(of: pair.referenceOrZero(1)) { (node, _) throws(RealmFileError) in
-            let leaf = try nodes.leaf(node, plain, LeafContext(isElement: true, isOld: true))
+            let leaf = try nodes.leaf(node, of: plain, in: LeafContext(isElement: true, isOld: true))
             for index in 0..<leaf.count { rest.append(node.signed(index)) }
             return leaf.count
         }
         var cursor = LeafCursor(try pair.referenceOrZero(0))
         let context = LeafContext(isElement: true, isOld: true)
         while try cursor.advance(
-            nodes, count: { (node) throws(RealmFileError) in try nodes.leaf(node, int, context).count })
+            nodes, count: { (node) throws(RealmFileError) in try nodes.leaf(node, of: int, in: context).count })
         {
             guard cursor.end <= rest.count else {
                 throw RealmFileError.damage("timestamps have fewer nanoseconds than seconds", at: cursor.leaf)
             }
-            let leaf = try nodes.leaf(nodes.node(cursor.leaf), int, context)
+            let leaf = try nodes.leaf(nodes.node(cursor.leaf), of: int, in: context)
             for index in 0..<leaf.count {
                 guard case .int(let seconds) = try leaf.value(index, nodes) else {
                     try body(.null)
@@ -102,17 +103,19 @@ extension RealmFile {
         var keys: [UnsafeRawBufferPointer] = []
         let nodes = nodes
         _ = try nodes.forEachLeaf(of: pair.referenceOrZero(0)) { (node, _) throws(RealmFileError) in
-            let leaf = try nodes.leaf(node, .dictionaryKey, LeafContext(isElement: true))
+            let leaf = try nodes.leaf(node, of: .dictionaryKey, in: LeafContext(isElement: true))
             for index in 0..<leaf.count { keys.append(try dictionaryKey(leaf, index)) }
             return leaf.count
         }
         var cursor = LeafCursor(try pair.referenceOrZero(1))
         while try cursor.advance(
             nodes,
-            count: { (node) throws(RealmFileError) in try nodes.leaf(node, .mixed, LeafContext(isElement: true)).count }
+            count: { (node) throws(RealmFileError) in
+                try nodes.leaf(node, of: .mixed, in: LeafContext(isElement: true)).count
+            }
         ) {
             guard cursor.end <= keys.count else { break }
-            let leaf = try nodes.leaf(nodes.node(cursor.leaf), .mixed, LeafContext(isElement: true))
+            let leaf = try nodes.leaf(nodes.node(cursor.leaf), of: .mixed, in: LeafContext(isElement: true))
             for index in 0..<leaf.count {
                 try body(keys[cursor.start + index], nested(leaf.value(index, nodes), in: collection))
             }
@@ -127,8 +130,8 @@ extension RealmFile {
         of collection: RealmFileCollection, _ body: (UnsafeRawBufferPointer, RealmFileValue) throws -> Void
     ) throws {
         try nodes.forEachCluster(of: collection.reference) { node, _ in
-            let keys = try nodes.leaf(nodes.child(node, 1), .dictionaryKey, LeafContext(isElement: true))
-            let values = try nodes.leaf(nodes.child(node, 2), .mixed, LeafContext(isElement: true))
+            let keys = try nodes.leaf(nodes.child(node, 1), of: .dictionaryKey, in: LeafContext(isElement: true))
+            let values = try nodes.leaf(nodes.child(node, 2), of: .mixed, in: LeafContext(isElement: true))
             guard keys.count == values.count else {
                 throw RealmFileError.damage(
                     "a dictionary has more keys than values, or fewer", at: collection.reference)

@@ -59,7 +59,7 @@ extension RealmFile {
                 continue
             }
             do {
-                add(try makeClass(table, name, names, primaryKey: primaryKeys[name]))
+                add(try makeClass(table, name: name, tableNames: names, primaryKey: primaryKeys[name]))
             } catch {
                 guard salvages, error.code == .damage else { throw error.within(className: name) }
                 addDamaged(error.within(className: name))
@@ -68,7 +68,7 @@ extension RealmFile {
     }
 
     private func makeClass(
-        _ table: FileTable, _ name: String, _ names: [UInt32: String], primaryKey: String?
+        _ table: FileTable, name: String, tableNames: [UInt32: String], primaryKey: String?
     ) throws(RealmFileError) -> RealmFileClass {
         var properties: [RealmFileProperty] = []
         for column in table.columns {
@@ -76,7 +76,7 @@ extension RealmFile {
                 kind: column.kind, isOptional: column.has(FileTable.Column.optional), target: column.target ?? 0)
             var target: String?
             if column.kind == .object {
-                guard let key = column.target, let found = names[key] else {
+                guard let key = column.target, let found = tableNames[key] else {
                     throw RealmFileError.damage("the links lead to a table that is missing", at: table.objects)
                         .within(className: name, propertyName: column.name)
                 }
@@ -132,7 +132,7 @@ extension RealmFile {
     }
 
     private func otherClass(_ table: FileTable) throws(RealmFileError) -> RealmFileClass {
-        try makeClass(table, table.name, [:], primaryKey: nil)
+        try makeClass(table, name: table.name, tableNames: [:], primaryKey: nil)
     }
 }
 

@@ -14,7 +14,7 @@ extension RealmFile {
                 try forEachOldBatch(of: type, interned, body)
             } else {
                 try nodes.forEachCluster(of: type.objects) { node, keys in
-                    try body(batch(node, keys, of: type, interned))
+                    try body(batch(node, keys: keys, of: type, interned: interned))
                     nodes.release()
                 }
             }
@@ -28,20 +28,20 @@ extension RealmFile {
     {
         guard property.column.interned != 0 else { return nil }
         do {
-            return try InternedStrings(property.column.interned, property.type, isOld: oldFormat, nodes)
+            return try InternedStrings(property.column.interned, of: property.type, isOld: oldFormat, in: nodes)
         } catch {
             throw error.within(className: type.name, propertyName: property.name)
         }
     }
 
     private func batch(
-        _ node: FileNode, _ keys: FileNodes.ClusterKeys, of type: RealmFileClass, _ interned: [InternedStrings?]
+        _ node: FileNode, keys: FileNodes.ClusterKeys, of type: RealmFileClass, interned: [InternedStrings?]
     ) throws(RealmFileError) -> ObjectBatch {
         var columns: [ObjectBatch.Column] = []
         columns.reserveCapacity(type.properties.count)
         for (index, property) in type.properties.enumerated() {
             do {
-                columns.append(try column(node, property, interned[index], count: keys.count))
+                columns.append(try column(of: property, in: node, interned: interned[index], count: keys.count))
             } catch {
                 throw error.within(className: type.name, propertyName: property.name)
             }
@@ -50,7 +50,7 @@ extension RealmFile {
     }
 
     private func column(
-        _ cluster: FileNode, _ property: RealmFileProperty, _ interned: InternedStrings?, count: Int
+        of property: RealmFileProperty, in cluster: FileNode, interned: InternedStrings?, count: Int
     ) throws(RealmFileError) -> ObjectBatch.Column {
         let reference = try cluster.referenceOrZero(1 + property.column.leafIndex)
         guard reference != 0 else {
@@ -65,7 +65,7 @@ extension RealmFile {
             found = node.count
             column = .collections(node, offset: 0, kind, property.type, isSubtable: false)
         } else {
-            let leaf = try nodes.leaf(node, property.type, LeafContext(interned: interned))
+            let leaf = try nodes.leaf(node, of: property.type, in: LeafContext(interned: interned))
             found = leaf.count
             column = .values(leaf, offset: 0)
         }
@@ -75,8 +75,8 @@ extension RealmFile {
         return column
     }
 
-    /// The greatest key of a class's objects, as the tree's last branch has it; -1 if the class has none. Other branches
-    /// of a damaged file may have greater ones.
+    /// The greatest key of a class's objects: the one in the tree's last branch. It is -1 if the class has no objects.
+    /// Other branches of a damaged file may have greater keys.
     public func lastKey(of type: RealmFileClass) throws -> Int64 {
         if type.objects == 0 { return -1 }
         if oldFormat { return Int64(estimatedCount(of: type)) - 1 }
@@ -163,7 +163,7 @@ extension RealmFile {
             isFound = true
             var interned: [InternedStrings?] = []
             for property in type.properties { interned.append(try self.interned(property, in: type)) }
-            try body(batch(node, keys, of: type, interned), low)
+            try body(batch(node, keys: keys, of: type, interned: interned), low)
         }
         return isFound
     }

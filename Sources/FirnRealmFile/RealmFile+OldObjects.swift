@@ -8,7 +8,7 @@ extension RealmFile {
         var columns: [OldColumn] = []
         for (index, property) in type.properties.enumerated() {
             do {
-                columns.append(try OldColumn(property, interned[index], table, nodes))
+                columns.append(try OldColumn(property, interned: interned[index], table: table, in: nodes))
             } catch {
                 throw error.within(className: type.name, propertyName: property.name)
             }
@@ -55,7 +55,7 @@ private struct OldColumn {
     private static let int = ElementType(kind: .int, isOptional: false, target: 0)
 
     init(
-        _ property: RealmFileProperty, _ interned: InternedStrings?, _ table: FileNode, _ nodes: FileNodes
+        _ property: RealmFileProperty, interned: InternedStrings?, table: FileNode, in nodes: FileNodes
     ) throws(RealmFileError) {
         self.property = property
         context = LeafContext(isOld: true, interned: interned)
@@ -78,10 +78,10 @@ private struct OldColumn {
     /// Goes to the leaf with the object at a position, and returns the position behind its last one. Nil if the column
     /// ends before.
     mutating func reach(_ position: Int, _ nodes: FileNodes) throws(RealmFileError) -> Int? {
-        guard try Self.reach(position, &values, nodes, type, context) else { return nil }
+        guard try Self.reach(position, &values, of: type, context, in: nodes) else { return nil }
         guard var cursor = nanoseconds else { return values.end }
         // More nanoseconds than seconds do no harm.
-        guard try Self.reach(position, &cursor, nodes, Self.int, context) else {
+        guard try Self.reach(position, &cursor, of: Self.int, context, in: nodes) else {
             throw .damage("timestamps have fewer nanoseconds than seconds", at: values.leaf)
         }
         nanoseconds = cursor
@@ -89,11 +89,11 @@ private struct OldColumn {
     }
 
     private static func reach(
-        _ position: Int, _ cursor: inout LeafCursor, _ nodes: FileNodes, _ type: ElementType, _ context: LeafContext
+        _ position: Int, _ cursor: inout LeafCursor, of type: ElementType, _ context: LeafContext, in nodes: FileNodes
     ) throws(RealmFileError) -> Bool {
         while position >= cursor.end {
             let isFound = try cursor.advance(nodes) { (node) throws(RealmFileError) in
-                try nodes.leaf(node, type, context).count
+                try nodes.leaf(node, of: type, in: context).count
             }
             if !isFound { return false }
         }
@@ -108,9 +108,9 @@ private struct OldColumn {
             return .collections(
                 node, offset: position - values.start, kind, property.type, isSubtable: property.column.isSubtable)
         }
-        let leaf = try nodes.leaf(node, type, context)
+        let leaf = try nodes.leaf(node, of: type, in: context)
         guard let nanoseconds else { return .values(leaf, offset: position - values.start) }
-        let rest = try nodes.leaf(nodes.node(nanoseconds.leaf), Self.int, context)
+        let rest = try nodes.leaf(nodes.node(nanoseconds.leaf), of: Self.int, in: context)
         return .timestamps(
             leaf, offset: position - values.start, nanoseconds: rest,
             nanosecondsOffset: position - nanoseconds.start)

@@ -4,9 +4,9 @@ import FirnRealmFile
 
 /// Puts all objects of a Realm file into a store that has no classes yet.
 ///
-/// The file is read twice: first all objects get their plain values, then their links, since a link's target must exist
-/// and links may form circles. What is read in between is committed in batches, so memory does not grow with the file,
-/// except for the keys of classes that are numbered anew (`RealmObjectKeys`) and of embedded objects.
+/// The file is read twice. First all objects get their plain values, and then their links, since a link's target must
+/// exist and links may form circles. Objects are committed in batches, so memory does not grow with the file. The
+/// exceptions are the keys of embedded objects, and of classes that are numbered anew (`RealmObjectKeys`).
 ///
 /// The store must be the import's alone: nobody may see it before it is complete.
 package final class RealmImport {
@@ -126,7 +126,7 @@ package final class RealmImport {
                     // A column of links is filled later.
                     if column.type == .link { continue }
                     do {
-                        byteCount += try fill(&row, number, column, batch.value(number, index))
+                        byteCount += try fill(&row, column: number, column, with: batch.value(number, index))
                     } catch let error as RealmFileError {
                         throw error.within(className: type.source.name, propertyName: column.name, path: file.path)
                     }
@@ -146,7 +146,7 @@ package final class RealmImport {
 
     /// Fills a cell, unless the value has a link. Returns about how many bytes it takes.
     private func fill(
-        _ row: inout FreshRow, _ number: Int, _ column: ColumnSchema, _ value: RealmFileValue
+        _ row: inout FreshRow, column number: Int, _ column: ColumnSchema, with value: RealmFileValue
     ) throws -> Int {
         if column.collection == .none, column.type != .mixed {
             switch value {
@@ -185,7 +185,8 @@ package final class RealmImport {
         }
     }
 
-    /// The elements of a set in the store's order, each once. Realm's order is another one, and differs between formats.
+    /// The elements of a set in the store's order, each once. Realm's order is another one, and differs between
+    /// formats.
     private static func members(_ elements: [Value]) -> [Value] {
         var members: [Value] = []
         for element in elements.sorted(by: Value.precedes)
@@ -204,7 +205,7 @@ package final class RealmImport {
                 for number in type.linking {
                     let column = type.columns[number]
                     do {
-                        try setLink(batch.value(number, index), number, column, of: key, type.table)
+                        try setLink(batch.value(number, index), column: number, column, of: key, in: type.table)
                     } catch let error as RealmFileError {
                         throw error.within(className: type.source.name, propertyName: column.name, path: file.path)
                     }
@@ -215,7 +216,7 @@ package final class RealmImport {
     }
 
     private func setLink(
-        _ value: RealmFileValue, _ number: Int, _ column: ColumnSchema, of key: Int64, _ table: TableID
+        _ value: RealmFileValue, column number: Int, _ column: ColumnSchema, of key: Int64, in table: TableID
     ) throws {
         switch value {
         case .null: return

@@ -13,7 +13,7 @@ package struct RealmImportClass {
 
 /// The schema of a Realm file as a store's.
 ///
-/// Names stay as the file has them: those that a program may map to others. A class that is embedded stays so. A class
+/// Names stay as the file has them; a program may map them to others. A class that is embedded stays so. A class
 /// for a server's use only (asymmetric) has no objects and becomes an ordinary one. An index for full texts has no
 /// counterpart and is left out.
 package struct RealmImportSchema {
@@ -35,7 +35,9 @@ package struct RealmImportSchema {
             for (number, property) in source.properties.enumerated() {
                 if property.index == .fullText { fullText.append("\(source.name).\(property.name)") }
                 columns.append(
-                    try Self.column(property, of: source, isPrimaryKey: number == source.primaryKey, tables, file.path))
+                    try Self.column(
+                        property, of: source, isPrimaryKey: number == source.primaryKey, tables: tables, path: file.path
+                    ))
             }
             schema.tables.append(
                 TableSchema(
@@ -51,8 +53,8 @@ package struct RealmImportSchema {
     }
 
     private static func column(
-        _ property: RealmFileProperty, of source: RealmFileClass, isPrimaryKey: Bool, _ tables: [String: TableID],
-        _ path: String
+        _ property: RealmFileProperty, of source: RealmFileClass, isPrimaryKey: Bool, tables: [String: TableID],
+        path: String
     ) throws(RealmFileError) -> ColumnSchema {
         let type = try self.type(property, of: source, path)
         var target: TableID?

@@ -2,9 +2,9 @@ import FirnRealmFile
 
 /// The keys that the objects of a class get in the store.
 ///
-/// Objects keep the keys of the file, so links need no table to be followed. The exception are classes whose keys come
-/// from a hash of the primary key, as formats 10 to 21 make them: these are too large for a store. Their objects are
-/// numbered from 0 on in the file's order, and the file's keys are remembered in that order: 8 bytes for each object.
+/// Objects keep the keys of the file, so links need no table to be followed. In formats 10 to 21 keys may come from
+/// a hash of the primary key. They are too large for a store, so the objects of such a class are numbered from 0 on in
+/// the file's order. The file's keys are remembered in that order: 8 bytes for each object.
 struct RealmObjectKeys {
     private let isNumbered: Bool
     private var fileKeys: [Int64] = []

@@ -40,7 +40,8 @@ import Testing
         try make("/schema", schema)
         return try Run {
             try ImportRealmCommand.run(
-                path, file: "/objects", choice: .init(schema: "/schema"), batch: batch, storage: storage, clock: ManualClock(),
+                path, file: "/objects", choice: .init(schema: "/schema"), batch: batch, storage: storage,
+                clock: ManualClock(),
                 output: $0)
         }
     }

@@ -63,14 +63,14 @@ struct ImportRealmCommand: ParsableCommand {
         _ path: String, file: String, choice: Choice = Choice(), batch: Int? = nil, json: Bool = false,
         storage: any Storage, clock: any Clock, output: Output
     ) throws -> ToolError.Status {
-        let source = try source(file, choice, storage: storage, output)
+        let source = try source(file, choice: choice, storage: storage, output)
         return try ImportRun(source: source, batch: batch)
             .run(into: path, json: json, storage: storage, clock: clock, output)
     }
 
-    /// Realm's own file is told from a document by its bytes.
+    /// The bytes say whether the file is one that Realm made, or a document.
     private static func source(
-        _ file: String, _ choice: Choice, storage: any Storage, _ output: Output
+        _ file: String, choice: Choice, storage: any Storage, _ output: Output
     ) throws -> any ImportSource {
         if let schema = choice.schema { return try RealmImport(file, schema: schema, storage: storage, output) }
         guard try RealmSource.isDocument(file, storage: storage) else {

@@ -10,13 +10,13 @@ struct LeafContext {
 
 extension FileNodes {
     /// Opens a leaf and checks the lengths of its nodes.
-    func leaf(_ node: FileNode, _ type: ElementType, _ context: LeafContext) throws(RealmFileError) -> Leaf {
-        let (form, count) = try form(node, type, context)
+    func leaf(_ node: FileNode, of type: ElementType, in context: LeafContext) throws(RealmFileError) -> Leaf {
+        let (form, count) = try form(node, of: type, in: context)
         return Leaf(form: form, count: count, type: type)
     }
 
     private func form(
-        _ node: FileNode, _ type: ElementType, _ context: LeafContext
+        _ node: FileNode, of type: ElementType, in context: LeafContext
     ) throws(RealmFileError) -> (Leaf.Form, count: Int) {
         switch type.kind {
         case .int:
@@ -39,7 +39,7 @@ extension FileNodes {
         case .double:
             try check(node, hasBytes: 8, "double")
             return (.doubles(node), node.count)
-        case .string: return try strings(node, type, context)
+        case .string: return try strings(node, of: type, in: context)
         case .binary:
             if node.hasContext { return (.longBinaries(try references(node)), node.count) }
             let blobs = try smallBlobs(node, nullFlag: true)
@@ -88,7 +88,7 @@ extension FileNodes {
 
     /// The form of a string leaf stands in its header.
     private func strings(
-        _ node: FileNode, _ type: ElementType, _ context: LeafContext
+        _ node: FileNode, of type: ElementType, in context: LeafContext
     ) throws(RealmFileError) -> (Leaf.Form, count: Int) {
         if node.hasReferences {
             if node.hasContext { return (.longStrings(try references(node)), node.count) }

@@ -11,14 +11,14 @@ final class InternedStrings {
     private var leaves: [Leaf?]
     private var generation: Int
 
-    init(_ reference: Int, _ type: ElementType, isOld: Bool, _ nodes: FileNodes) throws(RealmFileError) {
+    init(_ reference: Int, of type: ElementType, isOld: Bool, in nodes: FileNodes) throws(RealmFileError) {
         self.type = type
         context = LeafContext(isElement: true, isOld: isOld)
         let context = context
         var references: [Int] = []
         var starts: [Int] = []
         count = try nodes.forEachLeaf(of: reference) { (node, start) throws(RealmFileError) in
-            let leaf = try nodes.leaf(node, type, context)
+            let leaf = try nodes.leaf(node, of: type, in: context)
             // Each value is looked at once, so that damage is found even if no object has it.
             for index in 0..<leaf.count { _ = try leaf.value(index, nodes) }
             references.append(node.reference)
@@ -52,7 +52,7 @@ final class InternedStrings {
             generation = nodes.pages.generation
         }
         if let leaf = leaves[number] { return leaf }
-        let leaf = try nodes.leaf(nodes.node(references[number]), type, context)
+        let leaf = try nodes.leaf(nodes.node(references[number]), of: type, in: context)
         leaves[number] = leaf
         return leaf
     }

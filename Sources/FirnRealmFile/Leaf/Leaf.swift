@@ -64,8 +64,8 @@ struct Leaf {
         case .shortStrings(let node): return text(try shortString(node, index))
         case .mediumStrings(let blobs): return text(try blobs.value(index).map(withoutNUL))
         case .mediumBinaries(let blobs): return binary(try blobs.value(index))
-        case .longStrings(let node): return text(try longBlob(node, index, nodes).map(withoutNUL))
-        case .longBinaries(let node): return binary(try longBlob(node, index, nodes))
+        case .longStrings(let node): return text(try longBlob(of: node, at: index, in: nodes).map(withoutNUL))
+        case .longBinaries(let node): return binary(try longBlob(of: node, at: index, in: nodes))
         case .internedStrings(let node, let values):
             return text(try values.value(node.signed(index), in: nodes, at: node.reference))
         case .dates(let node): return .timestamp(seconds: node.signed(index), nanoseconds: 0)
@@ -76,7 +76,7 @@ struct Leaf {
             let value = seconds.signed(index + 1)
             return value == null ? .null : .timestamp(seconds: value, nanoseconds: nanoseconds.signed(index))
         case .decimals(let node): return Decimals.value(node, index)
-        case .fixedBytes(let bytes, let width): return fixedBytes(bytes, width, index)
+        case .fixedBytes(let bytes, let width): return fixedBytes(bytes, width: width, at: index)
         case .links(let node):
             let value = node.signed(index)
             return value <= 0 ? .null : .link(table: type.target, key: value - 1)
@@ -125,14 +125,14 @@ struct Leaf {
     }
 
     private func longBlob(
-        _ node: FileNode, _ index: Int, _ nodes: FileNodes
+        of node: FileNode, at index: Int, in nodes: FileNodes
     ) throws(RealmFileError) -> UnsafeRawBufferPointer? {
         let reference = node.signed(index)
         return reference == 0 ? nil : try nodes.blob(Int(reference))
     }
 
     /// Values without padding in blocks of eight. A block begins with a byte whose bits say which values are null.
-    private func fixedBytes(_ bytes: UnsafeRawBufferPointer, _ width: Int, _ index: Int) -> RealmFileValue {
+    private func fixedBytes(_ bytes: UnsafeRawBufferPointer, width: Int, at index: Int) -> RealmFileValue {
         let block = index / 8 * (8 * width + 1)
         if bytes[block] >> UInt8(index % 8) & 1 == 1 { return .null }
         let start = block + 1 + index % 8 * width

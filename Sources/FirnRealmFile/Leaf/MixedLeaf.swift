@@ -25,7 +25,7 @@ final class MixedLeaf {
         strings =
             stringsReference == 0
             ? nil
-            : try nodes.leaf(nodes.node(stringsReference), .dictionaryKey, LeafContext(isElement: true))
+            : try nodes.leaf(nodes.node(stringsReference), of: .dictionaryKey, in: LeafContext(isElement: true))
         references = try nodes.optionalIntegers(node, 4)
     }
 

@@ -2,8 +2,8 @@ extension FileNodes {
     /// Calls `body` with the leaves of a B+tree, from the first to the last, with the index of each leaf's first
     /// element. `body` returns how many elements its leaf has.
     ///
-    /// An inner node has the references of its children between a first element, which only serves to find an index,
-    /// and the number of all elements below.
+    /// An inner node's first element only serves to find an index. Then come the references of its children, and the
+    /// number of all elements below.
     func forEachLeaf(
         of reference: Int, _ body: (FileNode, _ start: Int) throws(RealmFileError) -> Int
     ) throws(RealmFileError) -> Int {

@@ -3,15 +3,15 @@ import FirnStorage
 /// The contents of a Realm file in memory, read and decrypted in groups when they are first needed.
 ///
 /// All groups lie in one range of reserved addresses at their offsets in the decrypted file, so a node is found by its
-/// offset. Nothing is mapped: a file that another program cuts off ends a read with an error and not the process, and
-/// plain and encrypted files are read in the same way.
+/// offset. Nothing is mapped. So if another program cuts the file off, a read throws and the process goes on. Plain and
+/// encrypted files are read in the same way.
 ///
 /// `release` frees all groups once more than `limit` bytes are in use. Whoever holds pointers into the pages must not
 /// use them after that, so it is called between batches of objects only.
 ///
 /// One thread uses an object of this type.
 final class FilePages {
-    /// The pages that are read together: those that share one page of IVs in an encrypted file.
+    /// The bytes that are read together. In an encrypted file their pages share one page of IVs.
     static let groupByteCount = 64 * PageCipher.pageByteCount
 
     private let file: any StorageFile

@@ -40,8 +40,10 @@ extension FileNodes {
 
     /// Reads the description of a table in a file of format 10 or newer.
     ///
-    /// The table's elements: 0 its columns · 2 the tree of objects · 3 its key · 4 an index for each column · 7 the key
-    /// of each column's target · 11 the primary key's column · 12 the kind.
+    /// ```
+    /// table: 0 columns · 2 tree of objects · 3 key · 4 an index for each column · 7 the key of each column's target
+    ///        · 11 primary key's column · 12 kind
+    /// ```
     func table(_ reference: Int, number: Int, name: String) throws(RealmFileError) -> FileTable {
         let node = try node(reference)
         let specification = try child(node, 0)

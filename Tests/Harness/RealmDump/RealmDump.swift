@@ -23,8 +23,8 @@ public struct RealmDump {
         self.names = names
     }
 
-    /// Prepares for a comparison with a dump of a store. Objects are named by their position in their class, a class for
-    /// a server's use is an ordinary one, and a set has NaN only once.
+    /// Prepares for a comparison with a dump of a store. Objects are named by their position in their class. A class
+    /// for a server's use is an ordinary one there, and a set has NaN only once.
     public mutating func compareWithStore() throws {
         var positions: [UInt32: [Int64: Int]] = [:]
         for type in file.classes {

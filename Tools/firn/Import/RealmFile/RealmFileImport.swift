@@ -146,13 +146,15 @@ final class RealmFileImport: ImportSource {
 
     /// Tells what could not stay as it is.
     private func tell(_ reading: Reading) {
-        func tell(_ count: Int, _ one: String, _ text: String) {
+        func tell(_ count: Int, one: String, _ text: String) {
             if count > 0 { output.warn("firn: \(Amount.of(count, one: one)) \(text).") }
         }
-        tell(reading.values.replacedTextCount, "text", "had bytes that are no UTF-8; each became U+FFFD")
-        tell(reading.missingLinkCount, "link", "to objects that the file does not have were left out")
-        tell(reading.values.replacedNullCount, "null", "in properties that are not optional became 0, empty or false")
-        tell(reading.secondParentCount, "link", "to embedded objects that have another parent were left out")
+        tell(reading.values.replacedTextCount, one: "text", "had bytes that are no UTF-8; each became U+FFFD")
+        tell(reading.missingLinkCount, one: "link", "to objects that the file does not have were left out")
+        tell(
+            reading.values.replacedNullCount, one: "null",
+            "in properties that are not optional became 0, empty or false")
+        tell(reading.secondParentCount, one: "link", "to embedded objects that have another parent were left out")
         let fullText = chosen.flatMap { type, _ in
             type.properties.filter { $0.index == .fullText }.map { "\(type.name).\($0.name)" }
         }
@@ -248,7 +250,7 @@ extension RealmFileImport {
                 missingLinkCount += 1
                 return .value(.null)
             }
-            if type.kind == .embedded { return try embedded(key, type, properties, id) }
+            if type.kind == .embedded { return try embedded(key, of: type, properties, table: id) }
             guard exists(key, table) else {
                 missingLinkCount += 1
                 return .value(.null)
@@ -268,7 +270,7 @@ extension RealmFileImport {
 
         /// An embedded object, which one object alone may have.
         private func embedded(
-            _ key: Int64, _ type: RealmFileClass, _ properties: [Int], _ table: TableID
+            _ key: Int64, of type: RealmFileClass, _ properties: [Int], table: TableID
         ) throws -> ImportValues.Parsed {
             guard parented[type.table, default: []].insert(key).inserted else {
                 secondParentCount += 1
