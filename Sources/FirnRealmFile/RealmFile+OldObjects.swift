@@ -78,10 +78,10 @@ private struct OldColumn {
     /// Goes to the leaf with the object at a position, and returns the position behind its last one. Nil if the column
     /// ends before.
     mutating func reach(_ position: Int, _ nodes: FileNodes) throws(RealmFileError) -> Int? {
-        guard try Self.reach(position, &values, of: type, context, in: nodes) else { return nil }
+        guard try Self.reach(position, &values, of: type, context: context, in: nodes) else { return nil }
         guard var cursor = nanoseconds else { return values.end }
         // More nanoseconds than seconds do no harm.
-        guard try Self.reach(position, &cursor, of: Self.int, context, in: nodes) else {
+        guard try Self.reach(position, &cursor, of: Self.int, context: context, in: nodes) else {
             throw .damage("timestamps have fewer nanoseconds than seconds", at: values.leaf)
         }
         nanoseconds = cursor
@@ -89,7 +89,7 @@ private struct OldColumn {
     }
 
     private static func reach(
-        _ position: Int, _ cursor: inout LeafCursor, of type: ElementType, _ context: LeafContext, in nodes: FileNodes
+        _ position: Int, _ cursor: inout LeafCursor, of type: ElementType, context: LeafContext, in nodes: FileNodes
     ) throws(RealmFileError) -> Bool {
         while position >= cursor.end {
             let isFound = try cursor.advance(nodes) { (node) throws(RealmFileError) in
