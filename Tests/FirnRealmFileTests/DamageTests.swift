@@ -19,12 +19,12 @@ import Testing
 
     private func change(_ bytes: inout [UInt8], _ chance: inout SeededRandom) {
         switch chance.below(10) {
-        case 0..<6: bytes[Int(chance.below(UInt64(bytes.count)))] = UInt8(chance.below(256))
+        case 0..<6: bytes[chance.below(bytes.count)] = UInt8(chance.below(256))
         case 6, 7:
-            let start = Int(chance.below(UInt64(bytes.count / 8))) * 8
-            bytes.replaceSubrange(start..<start + 8, with: Self.nodes[Int(chance.below(5))])
-        case 8: bytes.removeLast(Int(chance.below(UInt64(bytes.count - 32))))
-        default: bytes[Int(chance.below(24))] = UInt8(chance.below(256))
+            let start = chance.below(bytes.count / 8) * 8
+            bytes.replaceSubrange(start..<start + 8, with: Self.nodes[chance.below(5)])
+        case 8: bytes.removeLast(chance.below(bytes.count - 32))
+        default: bytes[chance.below(24)] = UInt8(chance.below(256))
         }
     }
 

@@ -43,8 +43,13 @@ import Testing
             var keys: [Int64] = []
             try file.forEachKey(of: type) { keys.append($0) }
             for key in keys {
-                #expect(try file.withObject(key, of: type) { #expect($0.key($1) == key) })
-                if !keys.contains(key + 1) { #expect(try !file.withObject(key + 1, of: type) { _, _ in }) }
+                var found: Int64?
+                let isFound = try file.withObject(key, of: type) { found = $0.key($1) }
+                #expect(isFound && found == key)
+                if !keys.contains(key + 1) {
+                    let isThere = try file.withObject(key + 1, of: type) { _, _ in }
+                    #expect(!isThere)
+                }
             }
             #expect(try file.lastKey(of: type) == keys.last ?? -1)
         }
