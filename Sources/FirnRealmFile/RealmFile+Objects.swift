@@ -115,13 +115,22 @@ extension RealmFile {
             if oldFormat {
                 guard let tree = try firstTree(of: type, node) else { return 0 }
                 let root = try nodes.node(tree)
-                return root.isInner ? Int(clamping: try root.tagged(root.count - 1) ?? 0) : root.count
+                if root.isInner { return Int(clamping: try root.tagged(root.count - 1) ?? 0) }
+                return try leafCount(root, of: type.properties[0])
             }
             if node.isInner { return Int(clamping: try node.tagged(2) ?? 0) }
             return try node.tagged(0).map { Int(clamping: $0) } ?? nodes.integers(node, 0).count
         } catch {
             return 0  // Reading the objects throws the error.
         }
+    }
+
+    /// The number of elements in a leaf of a property's column, in a format up to 9.
+    private func leafCount(_ leaf: FileNode, of property: RealmFileProperty) throws(RealmFileError) -> Int {
+        // Nanoseconds and references of collections have an element for each object.
+        if property.collection != nil || property.type.kind == .timestamp { return leaf.count }
+        let isInterned = property.column.interned != 0
+        return isInterned ? leaf.count : try nodes.leaf(leaf, of: property.type, in: LeafContext(isOld: true)).count
     }
 
     /// The B+tree of a column of a format up to 9, in which each object has an element.

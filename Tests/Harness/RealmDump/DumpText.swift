@@ -1,5 +1,14 @@
 /// The forms of values in dumps.
 enum DumpText {
+    /// The elements of a set as a store has them: NaN is there once, and so is zero, which may have a sign. Sorted.
+    static func members(_ texts: [String]) -> [String] {
+        let zeros = [
+            "{\"f32\":\"80000000\"}": "{\"f32\":\"00000000\"}",
+            "{\"f64\":\"8000000000000000\"}": "{\"f64\":\"0000000000000000\"}",
+        ]
+        return Set(texts.map { zeros[$0] ?? $0 }).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
     static func string(_ bytes: UnsafeRawBufferPointer) -> String {
         if bytes.count > 512 { return "{\"str\":\(long(bytes))}" }
         guard let text = String(validating: bytes, as: UTF8.self) else { return "{\"badutf8\":\"\(hex(bytes))\"}" }

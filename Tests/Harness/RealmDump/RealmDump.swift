@@ -24,7 +24,7 @@ public struct RealmDump {
     }
 
     /// Prepares for a comparison with a dump of a store. Objects are named by their position in their class. A class
-    /// for a server's use is an ordinary one there, and a set has NaN only once.
+    /// for a server's use is an ordinary one there, and a set has NaN and zero only once.
     public mutating func compareWithStore() throws {
         var positions: [UInt32: [Int64: Int]] = [:]
         for type in file.classes {
@@ -156,8 +156,8 @@ public struct RealmDump {
         }
         try file.forEachElement(of: collection) { elements.append(try text($0)) }
         if collection.kind == .set {
+            if positions != nil { elements = DumpText.members(elements) }
             elements.sort { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-            if positions != nil { elements = elements.reduce(into: []) { if $0.last != $1 { $0.append($1) } } }
         }
         let list = "[" + elements.joined(separator: ",") + "]"
         return collection.isNested ? "{\"list\":\(list)}" : list

@@ -76,10 +76,8 @@ public struct StoreDump {
         case .none: return element(value, column)
         case .list: return "[" + value.elements.map { element($0, column) }.joined(separator: ",") + "]"
         case .set:
-            return "["
-                + value.elements.map { element($0, column) }.sorted {
-                    $0.utf8.lexicographicallyPrecedes($1.utf8)
-                }.joined(separator: ",") + "]"
+            let elements = DumpText.members(value.elements.map { element($0, column) })
+            return "[" + elements.joined(separator: ",") + "]"
         case .map:
             guard case .map(let entries) = value else { return "{\"dict\":[]}" }
             return dictionary(entries, column)
