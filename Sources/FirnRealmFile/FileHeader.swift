@@ -6,17 +6,11 @@ struct FileHeader {
     let isPresent: Bool
 
     init(_ file: any StorageFile, _ key: [UInt8]?) throws(RealmFileError) {
-        let bytes: [UInt8]
-        let size: Int
-        do {
-            size = try file.size()
-            bytes = try file.read(RealmFile.headerByteCount, at: 0)
-        } catch {
-            throw RealmFileError(.storage(error))
-        }
+        let size = try stored(file.size())
+        let bytes = try stored(file.read(RealmFile.headerByteCount, at: 0))
         isPresent = size > 0
         guard isPresent else { return }
-        let isPlain = bytes.count >= 20 && Array(bytes[16..<20]) == RealmFile.magic
+        let isPlain = bytes.withUnsafeBytes(RealmFile.isHeader)
         if key != nil {
             if isPlain { throw RealmFileError(.notEncrypted) }
             guard PageCipher.plainByteCount(of: size) > 0 else {
@@ -42,6 +36,12 @@ struct FileRoot {
 }
 
 extension RealmFile {
+    /// Whether a file that begins with these bytes has Realm's header. An encrypted file has it only when it is
+    /// decrypted.
+    package static func isHeader(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        bytes.count >= 20 && bytes[16..<20].elementsEqual(magic)
+    }
+
     static func root(_ pages: FilePages) throws(RealmFileError) -> FileRoot {
         guard pages.byteCount >= headerByteCount else {
             throw RealmFileError(.truncated, detail: "its header has 24 bytes, and the file \(pages.byteCount)")
@@ -49,7 +49,7 @@ extension RealmFile {
         try pages.prepare(0, headerByteCount)
         let bytes = UnsafeRawBufferPointer(start: pages.base, count: headerByteCount)
         // Only with a key whose second half is right: the first one decrypts.
-        guard bytes[16..<20].elementsEqual(magic) else {
+        guard isHeader(bytes) else {
             throw RealmFileError(.wrongKey, detail: "The last 32 bytes fit, the first 32 do not.")
         }
         let slot = Int(bytes[23] & 1)

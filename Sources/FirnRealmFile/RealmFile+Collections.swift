@@ -47,11 +47,7 @@ extension RealmFile {
     ) throws {
         let context = LeafContext(isElement: true, isOld: oldFormat)
         var cursor = LeafCursor(tree)
-        while try cursor.advance(
-            nodes,
-            count: { (node) throws(RealmFileError) in try nodes.leaf(node, of: collection.element, in: context).count })
-        {
-            let leaf = try nodes.leaf(nodes.node(cursor.leaf), of: collection.element, in: context)
+        while let leaf = try cursor.next(of: collection.element, in: context, nodes) {
             for index in 0..<leaf.count {
                 let value = try leaf.value(index, nodes)
                 if case .link(_, let key) = value, key < 0, collection.element.kind == .object { continue }
@@ -63,28 +59,25 @@ extension RealmFile {
     private func forEachOldTimestamp(_ pair: FileNode, _ body: (RealmFileValue) throws -> Void) throws {
         let int = ElementType(kind: .int, isOptional: true, target: 0)
         let plain = ElementType(kind: .int, isOptional: false, target: 0)
-        var rest: [Int64] = []
-        let nodes = nodes
-        _ = try nodes.forEachLeaf(of: pair.referenceOrZero(1)) { (node, _) throws(RealmFileError) in
-            let leaf = try nodes.leaf(node, of: plain, in: LeafContext(isElement: true, isOld: true))
-            for index in 0..<leaf.count { rest.append(node.signed(index)) }
-            return leaf.count
+        let context = LeafContext(isElement: true, isOld: true)
+        var rest: [RealmFileValue] = []
+        var nanoseconds = LeafCursor(try pair.referenceOrZero(1))
+        while let leaf = try nanoseconds.next(of: plain, in: context, nodes) {
+            for index in 0..<leaf.count { rest.append(try leaf.value(index, nodes)) }
         }
         var cursor = LeafCursor(try pair.referenceOrZero(0))
-        let context = LeafContext(isElement: true, isOld: true)
-        while try cursor.advance(
-            nodes, count: { (node) throws(RealmFileError) in try nodes.leaf(node, of: int, in: context).count })
-        {
+        while let leaf = try cursor.next(of: int, in: context, nodes) {
             guard cursor.end <= rest.count else {
                 throw RealmFileError.damage("timestamps have fewer nanoseconds than seconds", at: cursor.leaf)
             }
-            let leaf = try nodes.leaf(nodes.node(cursor.leaf), of: int, in: context)
             for index in 0..<leaf.count {
-                guard case .int(let seconds) = try leaf.value(index, nodes) else {
+                guard case .int(let seconds) = try leaf.value(index, nodes),
+                    case .int(let nanoseconds) = rest[cursor.start + index]
+                else {
                     try body(.null)
                     continue
                 }
-                try body(.timestamp(seconds: seconds, nanoseconds: rest[cursor.start + index]))
+                try body(.timestamp(seconds: seconds, nanoseconds: nanoseconds))
             }
         }
     }
@@ -100,22 +93,15 @@ extension RealmFile {
             return try forEachClusterEntry(of: collection, body)
         }
         let pair = try nodes.node(collection.reference)
+        let context = LeafContext(isElement: true)
         var keys: [UnsafeRawBufferPointer] = []
-        let nodes = nodes
-        _ = try nodes.forEachLeaf(of: pair.referenceOrZero(0)) { (node, _) throws(RealmFileError) in
-            let leaf = try nodes.leaf(node, of: .dictionaryKey, in: LeafContext(isElement: true))
+        var keyCursor = LeafCursor(try pair.referenceOrZero(0))
+        while let leaf = try keyCursor.next(of: .dictionaryKey, in: context, nodes) {
             for index in 0..<leaf.count { keys.append(try dictionaryKey(leaf, index)) }
-            return leaf.count
         }
         var cursor = LeafCursor(try pair.referenceOrZero(1))
-        while try cursor.advance(
-            nodes,
-            count: { (node) throws(RealmFileError) in
-                try nodes.leaf(node, of: .mixed, in: LeafContext(isElement: true)).count
-            }
-        ) {
+        while let leaf = try cursor.next(of: .mixed, in: context, nodes) {
             guard cursor.end <= keys.count else { break }
-            let leaf = try nodes.leaf(nodes.node(cursor.leaf), of: .mixed, in: LeafContext(isElement: true))
             for index in 0..<leaf.count {
                 try body(keys[cursor.start + index], nested(leaf.value(index, nodes), in: collection))
             }

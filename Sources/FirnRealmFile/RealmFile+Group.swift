@@ -17,7 +17,8 @@ extension RealmFile {
         }
         nodes.end = root.isStreaming ? byteCount - 16 : max(Int(length), Self.headerByteCount)
         let history = try top.tagged(7) ?? 0
-        setHistory(version: try top.tagged(6) ?? 0, isSynchronized: history == 3 || history == 4)
+        version = try top.tagged(6) ?? 0
+        isSynchronized = history == 3 || history == 4
         let names = try nodes.child(top, 0)
         let references = try nodes.integers(top, 1)
         var tables: [FileTable] = []
@@ -38,7 +39,7 @@ extension RealmFile {
                 guard salvages, error.code == .damage, name.hasPrefix(Self.classPrefix) else {
                     throw error.within(className: Self.className(name))
                 }
-                addDamaged(error.within(className: Self.className(name)))
+                damagedClasses.append(error.within(className: Self.className(name)).of(path))
             }
         }
         try addClasses(tables, salvages: salvages)
@@ -59,10 +60,10 @@ extension RealmFile {
                 continue
             }
             do {
-                add(try makeClass(table, name: name, tableNames: names, primaryKey: primaryKeys[name]))
+                classes.append(try makeClass(table, name: name, tableNames: names, primaryKey: primaryKeys[name]))
             } catch {
                 guard salvages, error.code == .damage else { throw error.within(className: name) }
-                addDamaged(error.within(className: name))
+                damagedClasses.append(error.within(className: name).of(path))
             }
         }
     }
@@ -117,18 +118,16 @@ extension RealmFile {
 
     /// A table that is no class of the application. The one of the schema's version is read.
     private func addOther(_ table: FileTable) throws {
-        addOther(name: table.name)
+        otherTables.append(table.name)
         guard table.name == "metadata" else { return }
         let metadata = try otherClass(table)
         guard let index = metadata.properties.firstIndex(where: { $0.name == "version" && $0.type.kind == .int }) else {
             return
         }
-        var version: Int64?
         try forEachBatch(of: metadata) { batch in
-            guard version == nil, batch.count > 0 else { return }
-            if case .int(let value) = try batch.value(index, 0) { version = value }
+            guard schemaVersion == nil, batch.count > 0 else { return }
+            if case .int(let value) = try batch.value(index, 0) { schemaVersion = value }
         }
-        setSchemaVersion(version)
     }
 
     private func otherClass(_ table: FileTable) throws(RealmFileError) -> RealmFileClass {

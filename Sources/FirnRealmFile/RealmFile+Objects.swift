@@ -81,30 +81,10 @@ extension RealmFile {
         if type.objects == 0 { return -1 }
         if oldFormat { return Int64(estimatedCount(of: type)) - 1 }
         var last: Int64 = -1
-        var reference = type.objects
-        var offset: UInt64 = 0
-        for _ in 0...FileNodes.maximumDepth {
-            let node = try nodes.node(reference)
-            guard node.isInner, node.count > 3 else {
-                try nodes.forEachCluster(of: reference) { _, keys in
-                    if keys.count > 0 { last = Int64(bitPattern: offset &+ UInt64(bitPattern: keys[keys.count - 1])) }
-                }
-                return last
-            }
-            let index = node.count - 4
-            let keys = try node.referenceOrZero(0)
-            if keys != 0 {
-                let offsets = try nodes.integers(node, 0)
-                guard index < offsets.count else {
-                    throw RealmFileError.damage("an inner node has fewer keys than children", at: reference)
-                }
-                offset &+= offsets.unsigned(index)
-            } else if let level = try node.tagged(1), level < 8 {
-                offset &+= UInt64(index) << (8 * level)
-            }
-            reference = try node.referenceOrZero(node.count - 1)
+        try nodes.findCluster(of: type.objects, key: .max) { _, keys in
+            if keys.count > 0 { last = keys[keys.count - 1] }
         }
-        throw RealmFileError.damage("a tree of objects is too deep", at: reference)
+        return last
     }
 
     /// About how many objects a class has: for progress only, since the file's own number is not checked.

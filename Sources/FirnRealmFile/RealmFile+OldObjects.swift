@@ -92,10 +92,7 @@ private struct OldColumn {
         _ position: Int, _ cursor: inout LeafCursor, of type: ElementType, context: LeafContext, in nodes: FileNodes
     ) throws(RealmFileError) -> Bool {
         while position >= cursor.end {
-            let isFound = try cursor.advance(nodes) { (node) throws(RealmFileError) in
-                try nodes.leaf(node, of: type, in: context).count
-            }
-            if !isFound { return false }
+            if try cursor.next(of: type, in: context, nodes) == nil { return false }
         }
         return true
     }

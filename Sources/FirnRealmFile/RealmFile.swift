@@ -20,21 +20,22 @@ public final class RealmFile {
     /// The format: 2 to 24, or 0 if the file has no commit yet.
     public let format: Int
     /// The classes of the application, in the file's order.
-    public private(set) var classes: [RealmFileClass] = []
+    public internal(set) var classes: [RealmFileClass] = []
     /// The version that the application gave its schema. Nil if it has none.
-    public private(set) var schemaVersion: Int64?
+    public internal(set) var schemaVersion: Int64?
     /// The classes that can't be read, if the file was opened for salvage.
-    public private(set) var damagedClasses: [RealmFileError] = []
+    public internal(set) var damagedClasses: [RealmFileError] = []
     /// The names of tables that are no classes of the application.
-    public private(set) var otherTables: [String] = []
+    public internal(set) var otherTables: [String] = []
     /// Whether the file belongs to a Realm that was synchronized with a server. Changes that were not sent yet are
     /// lost if it is read by another program.
-    public private(set) var isSynchronized = false
+    public internal(set) var isSynchronized = false
     /// The number of the newest commit.
-    public private(set) var version: UInt64 = 0
+    public internal(set) var version: UInt64 = 0
 
     let nodes: FileNodes
-    private(set) var oldFormat = false
+    /// Whether the format is at most 9, which have no trees of objects.
+    var oldFormat: Bool { format < 10 }
 
     static let magic: [UInt8] = [0x54, 0x2d, 0x44, 0x42]
     static let headerByteCount = 24
@@ -57,9 +58,7 @@ public final class RealmFile {
     public convenience init(
         _ storage: any Storage, path: String, _ options: Options = Options()
     ) throws {
-        let file: any StorageFile
-        do { file = try storage.open(path, .read) } catch { throw RealmFileError(.storage(error)) }
-        try self.init(file, path: path, options)
+        try self.init(stored(storage.open(path, .read)), path: path, options)
     }
 
     /// Reads an open file.
@@ -78,21 +77,9 @@ public final class RealmFile {
             format = root.reference == 0 ? 0 : root.format
             if root.reference == 0 { return }
             guard root.isKnown else { throw RealmFileError(.unsupportedFormat(root.format)) }
-            oldFormat = format < 10
             try readGroup(root, salvages: options.salvages)
         } catch let error as RealmFileError {
             throw error.of(path)
         }
-    }
-
-    // MARK: What opening finds
-
-    func add(_ type: RealmFileClass) { classes.append(type) }
-    func addDamaged(_ error: RealmFileError) { damagedClasses.append(error.of(path)) }
-    func addOther(name: String) { otherTables.append(name) }
-    func setSchemaVersion(_ version: Int64?) { schemaVersion = version }
-    func setHistory(version: UInt64, isSynchronized: Bool) {
-        self.version = version
-        self.isSynchronized = isSynchronized
     }
 }

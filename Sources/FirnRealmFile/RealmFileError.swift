@@ -109,3 +109,9 @@ public struct RealmFileError: Error, Sendable, Equatable, CustomStringConvertibl
         }
     }
 }
+
+/// Calls the storage, and turns its error into a `RealmFileError`.
+@inline(__always)
+func stored<T>(_ call: @autoclosure () throws(StorageError) -> T) throws(RealmFileError) -> T {
+    do { return try call() } catch { throw RealmFileError(.storage(error)) }
+}

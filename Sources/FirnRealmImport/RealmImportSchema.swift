@@ -56,7 +56,12 @@ package struct RealmImportSchema {
         _ property: RealmFileProperty, of source: RealmFileClass, isPrimaryKey: Bool, tables: [String: TableID],
         path: String
     ) throws(RealmFileError) -> ColumnSchema {
-        let type = try self.type(property, of: source, path)
+        if property.type.kind == .typedLink {
+            throw RealmFileError(
+                .damage, path: path, detail: "it has links to any class, which no program can declare",
+                className: source.name, propertyName: property.name)
+        }
+        let type = property.type.columnType
         var target: TableID?
         if type == .link {
             guard let found = property.target.flatMap({ tables[$0] }) else {
@@ -67,39 +72,41 @@ package struct RealmImportSchema {
             }
             target = found
         }
-        let collection: CollectionKind =
-            switch property.collection {
-            case .list: .list
-            case .set: .set
-            case .dictionary: .map
-            case nil: .none
-            }
+        let collection = property.collectionKind
         return ColumnSchema(
             name: property.name, type: type, collection: collection,
             isNullable: type == .mixed || property.isOptional && (type != .link || collection == .none),
             isIndexed: isPrimaryKey || property.index == .general && collection == .none, target: target)
     }
+}
 
-    private static func type(
-        _ property: RealmFileProperty, of source: RealmFileClass, _ path: String
-    ) throws(RealmFileError) -> ColumnType {
-        switch property.type.kind {
-        case .int: return .int
-        case .bool: return .bool
-        case .string: return .string
-        case .binary: return .data
-        case .mixed: return .mixed
-        case .timestamp, .oldDate: return .date
-        case .float: return .float
-        case .double: return .double
-        case .decimal: return .decimal
-        case .object: return .link
-        case .objectID: return .objectID
-        case .uuid: return .uuid
-        case .typedLink:
-            throw RealmFileError(
-                .damage, path: path, detail: "it has links to any class, which no program can declare",
-                className: source.name, propertyName: property.name)
+extension ElementType {
+    /// The type of a store's values. A link to any class can only be a mixed value.
+    package var columnType: ColumnType {
+        switch kind {
+        case .int: .int
+        case .bool: .bool
+        case .string: .string
+        case .binary: .data
+        case .mixed, .typedLink: .mixed
+        case .timestamp, .oldDate: .date
+        case .float: .float
+        case .double: .double
+        case .decimal: .decimal
+        case .object: .link
+        case .objectID: .objectID
+        case .uuid: .uuid
+        }
+    }
+}
+
+extension RealmFileProperty {
+    package var collectionKind: CollectionKind {
+        switch collection {
+        case .list: .list
+        case .set: .set
+        case .dictionary: .map
+        case nil: .none
         }
     }
 }

@@ -1,3 +1,4 @@
+import FirnCore
 import FirnRealmFile
 
 /// The keys that the objects of a class get in the store.
@@ -30,11 +31,7 @@ struct RealmObjectKeys {
     /// The key in the store of an object of the file. Whether the object exists is not known if keys are kept.
     func key(of fileKey: Int64) -> Int64? {
         guard isNumbered else { return 0..<Self.keptLimit ~= fileKey ? fileKey : nil }
-        var (low, high) = (0, fileKeys.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if fileKeys[middle] < fileKey { low = middle + 1 } else { high = middle }
-        }
-        return low < fileKeys.count && fileKeys[low] == fileKey ? Int64(low) : nil
+        let index = fileKeys.firstIndex(notBelow: fileKey)
+        return index < fileKeys.count && fileKeys[index] == fileKey ? Int64(index) : nil
     }
 }

@@ -1,7 +1,5 @@
 import ArgumentParser
 import FirnBytes
-import FirnCrypto
-import FirnRealmFile
 import FirnStorage
 
 /// `firn import-realm STORE FILE`: puts the objects of a Realm file into a store.
@@ -12,9 +10,9 @@ struct ImportRealmCommand: ParsableCommand {
         discussion: """
             The file is one that Realm made, of any format from 2 to 24, and stays as it is. No other program may have \
             it open. Links, lists, sets, maps, embedded objects, primary keys and indexes are kept, names are those in \
-            the file. What can't be kept is counted and told. An encrypted file is read with the key that is given, and \
-            a new store gets the same key. Everything is imported, or nothing unless --batch is given. The article \
-            "Moving data in and out" has the rules.
+            the file. What can't be kept is counted and told. An encrypted file is read with the key that is given, \
+            and a new store gets the same key. Everything is imported, or nothing unless --batch is given. The \
+            article "Moving data in and out" has the rules.
 
             The file may also be what realm2json, a program of realm-core, has written; then --schema is needed.
 

@@ -85,6 +85,12 @@ extension StoreFolder {
     /// Whether the store is encrypted, or is to be.
     var isEncrypted: Bool { keyRing != nil }
 
+    /// Whether the end of a segment is still to be checked before a part of it is read: see `SegmentReader.checkEnd`.
+    func needsEndCheck(of segment: Manifest.Segment) -> Bool {
+        guard segment.isSealed, let keyRing else { return false }
+        return !keyRing.hasCheckedEnd(of: segment)
+    }
+
     /// The keys with which a manifest is authenticated; nil if the store is not encrypted.
     ///
     /// - Throws: `.key`, if the store needs a key and there is none, or another one, or has no encryption and there is

@@ -146,7 +146,7 @@ extension LogCursor {
 
     /// Checks that a sealed segment of an encrypted store ends as the manifest says: see `SegmentReader.checkEnd`.
     func checkEnd(of entry: Manifest.Segment) throws(LogError) {
-        guard entry.isSealed, folder.isEncrypted else { return }
+        guard folder.needsEndCheck(of: entry) else { return }
         try SegmentReader(folder, entry, storeID: manifest.storeID).checkEnd(entry)
     }
 }

@@ -218,7 +218,7 @@ struct LogCursor {
     ) throws(LogError) {
         guard
             let entry = segments.last(where: { $0.segment == position.segment && $0.epoch == position.epoch }),
-            position.offset <= entry.byteCount
+            position.offset <= entry.byteCount, position.offset < entry.byteCount || !entry.endsWith(position.chain)
         else { return }
         try SegmentReader(folder, entry, storeID: manifest.storeID)
             .readToEnd(of: entry, from: position.offset, after: position.chain)
@@ -239,6 +239,8 @@ struct LogCursor {
         while walk.next <= walk.through {
             guard case .frame(let frame, let next) = try reader.item(at: offset, after: chain) else {
                 if entry.isSealed, offset == reader.byteCount, version == entry.lastVersion, entry.endsWith(chain) {
+                    // Behind the marks, so that the end need not be read again when the walk goes on.
+                    walk.position = LogPosition(version: version, reader, offset: offset, chain: chain)
                     return
                 }
                 throw LogError(

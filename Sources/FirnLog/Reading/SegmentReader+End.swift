@@ -11,9 +11,9 @@ extension SegmentReader {
     ///
     /// - Throws: `.damage`, also if a frame behind the part is damaged.
     func checkEnd(_ entry: Manifest.Segment) throws(LogError) {
-        guard entry.isSealed, let keyRing = folder.keyRing, !keyRing.hasCheckedEnd(of: entry) else { return }
+        guard folder.needsEndCheck(of: entry) else { return }
         try readToEnd(of: entry, from: header.byteCount, after: chain)
-        keyRing.setEndChecked(of: entry)
+        folder.keyRing?.setEndChecked(of: entry)
     }
 
     /// Reads the frames from an offset to the end of a sealed segment. The last of them must be the one that the

@@ -20,13 +20,16 @@ extension FileNodes {
     ) throws(RealmFileError) -> (Leaf.Form, count: Int) {
         switch type.kind {
         case .int:
-            guard type.isOptional else { return try integers(node) }
-            let null = try nullValue(node)
-            return (.nullableIntegers(node, null: null), node.count - 1)
+            guard type.isOptional else {
+                try node.checkIntegers()
+                return (.integers(node), node.count)
+            }
+            return (.nullableIntegers(node, null: try nullValue(node)), node.count - 1)
         case .bool:
             try node.checkIntegers()
             if !context.isOld { return (.nullableBooleans(node), node.count) }
-            return type.isOptional ? try nullableOldBooleans(node) : (.booleans(node), node.count)
+            guard type.isOptional else { return (.booleans(node), node.count) }
+            return (.nullableOldBooleans(node, null: try nullValue(node)), node.count - 1)
         case .oldDate:
             guard type.isOptional else {
                 try node.checkIntegers()
@@ -41,7 +44,10 @@ extension FileNodes {
             return (.doubles(node), node.count)
         case .string: return try strings(node, of: type, in: context)
         case .binary:
-            if node.hasContext { return (.longBinaries(try references(node)), node.count) }
+            if node.hasContext {
+                try node.checkIntegers()
+                return (.longBinaries(node), node.count)
+            }
             let blobs = try smallBlobs(node, nullFlag: true)
             return (.mediumBinaries(blobs), blobs.ends.count)
         case .timestamp: return try timestamps(node)
@@ -60,24 +66,10 @@ extension FileNodes {
         }
     }
 
-    private func integers(_ node: FileNode) throws(RealmFileError) -> (Leaf.Form, count: Int) {
-        try node.checkIntegers()
-        return (.integers(node), node.count)
-    }
-
-    private func references(_ node: FileNode) throws(RealmFileError) -> FileNode {
-        try node.checkIntegers()
-        return node
-    }
-
     private func nullValue(_ node: FileNode) throws(RealmFileError) -> Int64 {
         try node.checkIntegers()
         guard node.count > 0 else { throw .damage("a leaf of optional numbers lacks its null", at: node.reference) }
         return node.signed(0)
-    }
-
-    private func nullableOldBooleans(_ node: FileNode) throws(RealmFileError) -> (Leaf.Form, count: Int) {
-        (.nullableOldBooleans(node, null: try nullValue(node)), node.count - 1)
     }
 
     private func check(_ node: FileNode, hasBytes width: Int, _ name: String) throws(RealmFileError) {
@@ -91,7 +83,10 @@ extension FileNodes {
         _ node: FileNode, of type: ElementType, in context: LeafContext
     ) throws(RealmFileError) -> (Leaf.Form, count: Int) {
         if node.hasReferences {
-            if node.hasContext { return (.longStrings(try references(node)), node.count) }
+            if node.hasContext {
+                try node.checkIntegers()
+                return (.longStrings(node), node.count)
+            }
             // The flags of the formats up to 9 say which are not null.
             let blobs = try smallBlobs(node, nullFlag: !context.isOld)
             return (.mediumStrings(blobs), blobs.ends.count)

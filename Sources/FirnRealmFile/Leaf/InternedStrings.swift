@@ -14,19 +14,14 @@ final class InternedStrings {
     init(_ reference: Int, of type: ElementType, isOld: Bool, in nodes: FileNodes) throws(RealmFileError) {
         self.type = type
         context = LeafContext(isElement: true, isOld: isOld)
-        let context = context
-        var references: [Int] = []
-        var starts: [Int] = []
-        count = try nodes.forEachLeaf(of: reference) { (node, start) throws(RealmFileError) in
-            let leaf = try nodes.leaf(node, of: type, in: context)
+        var cursor = LeafCursor(reference)
+        while let leaf = try cursor.next(of: type, in: context, nodes) {
             // Each value is looked at once, so that damage is found even if no object has it.
             for index in 0..<leaf.count { _ = try leaf.value(index, nodes) }
-            references.append(node.reference)
-            starts.append(start)
-            return leaf.count
+            references.append(cursor.leaf)
+            starts.append(cursor.start)
         }
-        self.references = references
-        self.starts = starts
+        count = cursor.end
         leaves = Array(repeating: nil, count: references.count)
         generation = nodes.pages.generation
     }

@@ -61,7 +61,7 @@ struct Leaf {
         case .doubles(let node):
             let bits = UInt64(littleEndian: node.elements.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self))
             return bits == 0x7ff8_0000_0000_00aa ? .null : .double(bits)
-        case .shortStrings(let node): return text(try shortString(node, index))
+        case .shortStrings(let node): return text(try Self.shortString(node, index))
         case .mediumStrings(let blobs): return text(try blobs.value(index).map(withoutNUL))
         case .mediumBinaries(let blobs): return binary(try blobs.value(index))
         case .longStrings(let node): return text(try longBlob(of: node, at: index, in: nodes).map(withoutNUL))
@@ -105,10 +105,6 @@ struct Leaf {
     /// Strings have a byte 0 behind them.
     private func withoutNUL(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: bytes.dropLast())
-    }
-
-    private func shortString(_ node: FileNode, _ index: Int) throws(RealmFileError) -> UnsafeRawBufferPointer? {
-        try Self.shortString(node, index)
     }
 
     /// A short string; nil if it is null.

@@ -1,36 +1,4 @@
 extension FileNodes {
-    /// Calls `body` with the leaves of a B+tree, from the first to the last, with the index of each leaf's first
-    /// element. `body` returns how many elements its leaf has.
-    ///
-    /// An inner node's first element only serves to find an index. Then come the references of its children, and the
-    /// number of all elements below.
-    func forEachLeaf(
-        of reference: Int, _ body: (FileNode, _ start: Int) throws(RealmFileError) -> Int
-    ) throws(RealmFileError) -> Int {
-        try forEachLeaf(of: reference, start: 0, depth: 0, body)
-    }
-
-    private func forEachLeaf(
-        of reference: Int, start: Int, depth: Int, _ body: (FileNode, Int) throws(RealmFileError) -> Int
-    ) throws(RealmFileError) -> Int {
-        let node = try node(reference)
-        guard node.isInner else { return try body(node, start) }
-        guard depth <= Self.maximumDepth else { throw .damage("a tree is too deep", at: reference) }
-        guard node.count >= 2 else { throw .damage("an inner node of a tree has no children", at: reference) }
-        try node.checkIntegers()
-        var count = 0
-        for index in 1..<node.count - 1 {
-            let child = node.signed(index)
-            guard child != 0, child & 1 == 0 else { throw .damage("a tree's child is no reference", at: reference) }
-            count += try forEachLeaf(of: Int(child), start: start + count, depth: depth + 1, body)
-        }
-        let total = node.signed(node.count - 1) >> 1
-        guard total == count else {
-            throw .damage("a tree says that it has \(total) elements, and has \(count)", at: reference)
-        }
-        return count
-    }
-
     /// The keys of the objects in one leaf of a cluster tree.
     struct ClusterKeys {
         /// Added to each key.

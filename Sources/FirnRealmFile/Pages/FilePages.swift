@@ -34,15 +34,12 @@ final class FilePages {
         self.file = file
         self.cipher = cipher
         self.limit = limit
-        do {
-            let size = try file.size()
-            byteCount = cipher == nil ? size : PageCipher.plainByteCount(of: size)
-            // A group more, so that an empty file has memory, too.
-            memory = try ReservedMemory(byteCount: byteCount + Self.groupByteCount, alignment: ReservedMemory.alignment)
-            try memory.fill(length: memory.byteCount, at: 0)
-        } catch {
-            throw RealmFileError(.storage(error))
-        }
+        let size = try stored(file.size())
+        byteCount = cipher == nil ? size : PageCipher.plainByteCount(of: size)
+        // A group more, so that an empty file has memory, too.
+        let reserved = byteCount + Self.groupByteCount
+        memory = try stored(ReservedMemory(byteCount: reserved, alignment: ReservedMemory.alignment))
+        try stored(memory.fill(length: memory.byteCount, at: 0))
         let groupCount = (byteCount + Self.groupByteCount - 1) / Self.groupByteCount
         loaded = [UInt64](repeating: 0, count: (groupCount + 63) / 64)
     }
@@ -64,18 +61,10 @@ final class FilePages {
         let start = group * Self.groupByteCount
         let count = min(Self.groupByteCount, byteCount - start)
         let target = UnsafeMutableRawBufferPointer(start: memory.base + start, count: count)
-        do {
-            if let cipher {
-                try cipher.read(group: group, of: file, into: target)
-            } else if try file.read(into: target, at: start) < count {
-                throw RealmFileError(.truncated, detail: "it became shorter while it was read")
-            }
-        } catch let error as StorageError {
-            throw RealmFileError(.storage(error))
-        } catch let error as RealmFileError {
-            throw error
-        } catch {
-            fatalError("Firn: reading a Realm file throws an unknown error: \(error)")
+        if let cipher {
+            try cipher.read(group: group, of: file, into: target)
+        } else {
+            try file.fill(target, at: start)
         }
         loaded[group >> 6] |= 1 << UInt64(group & 63)
         loadedCount += 1
@@ -93,5 +82,14 @@ final class FilePages {
         }
         loadedCount = 0
         generation += 1
+    }
+}
+
+extension StorageFile {
+    /// Reads bytes that the file had when it was opened.
+    func fill(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(RealmFileError) {
+        guard try stored(read(into: buffer, at: offset)) == buffer.count else {
+            throw RealmFileError(.truncated, detail: "it became shorter while it was read")
+        }
     }
 }

@@ -51,14 +51,11 @@ struct PageCipher {
     /// Reads a group of pages and decrypts it to `target`, which has the length of the group.
     func read(
         group: Int, of file: any StorageFile, into target: UnsafeMutableRawBufferPointer
-    ) throws {
+    ) throws(RealmFileError) {
         let page = Self.pageByteCount
         let stored = UnsafeMutableRawBufferPointer.allocate(byteCount: page + target.count, alignment: 16)
         defer { stored.deallocate() }
-        let start = group * (Self.groupPageCount + 1) * page
-        guard try file.read(into: stored, at: start) == stored.count else {
-            throw RealmFileError(.truncated, detail: "it became shorter while it was read")
-        }
+        try file.fill(stored, at: group * (Self.groupPageCount + 1) * page)
         for index in 0..<target.count / page {
             let number = group * Self.groupPageCount + index
             let record = UnsafeRawBufferPointer(

@@ -37,11 +37,13 @@ public struct RealmSample: Sendable, CustomStringConvertible {
     /// The file's key, nil if it is not encrypted.
     public func key() throws -> [UInt8]? {
         guard let digits = try? bytes("key") else { return nil }
-        let text = String(decoding: digits, as: UTF8.self)
-        return stride(from: 0, to: 128, by: 2).compactMap { start in
-            let first = text.utf8.index(text.startIndex, offsetBy: start)
-            return UInt8(text[first..<text.utf8.index(first, offsetBy: 2)], radix: 16)
-        }
+        return Self.key(digits: String(decoding: digits, as: UTF8.self))
+    }
+
+    /// The key that 128 hexadecimal digits say.
+    public static func key(digits: String) -> [UInt8] {
+        let digits = Array(digits.prefix(128))
+        return stride(from: 0, to: digits.count, by: 2).compactMap { UInt8(String(digits[$0...$0 + 1]), radix: 16) }
     }
 
     /// Opens the file.

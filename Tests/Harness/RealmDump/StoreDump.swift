@@ -124,6 +124,7 @@ public struct StoreDump {
     }
 
     private func link(_ table: TableID, _ key: Int64) -> String {
-        "{\"link\":[\(DumpText.quoted(schema[table].name)),\(positions[table.index][key].map(String.init) ?? "missing")]}"
+        let position = positions[table.index][key].map(String.init) ?? "missing"
+        return "{\"link\":[\(DumpText.quoted(schema[table].name)),\(position)]}"
     }
 }

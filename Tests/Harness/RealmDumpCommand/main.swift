@@ -29,11 +29,7 @@ func printBytes(_ text: String, to descriptor: Int32) {
 func read(_ arguments: ArraySlice<String>) throws -> RealmFile {
     var options = RealmFile.Options()
     let path = arguments[arguments.startIndex]
-    if arguments.count > 1 {
-        let digits = Array(arguments[arguments.startIndex + 1])
-        options.key = stride(from: 0, to: digits.count, by: 2)
-            .compactMap { UInt8(String(digits[$0...$0 + 1]), radix: 16) }
-    }
+    if arguments.count > 1 { options.key = RealmSample.key(digits: arguments[arguments.startIndex + 1]) }
     return try RealmFile(PosixStorage.shared, path: path, options)
 }
 

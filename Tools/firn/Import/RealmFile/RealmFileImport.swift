@@ -9,7 +9,6 @@ final class RealmFileImport: ImportSource {
     private let output: Output
     /// The classes that are imported, and of each the numbers of the properties that are.
     private var chosen: [(type: RealmFileClass, properties: [Int])] = []
-    private var values: RealmImportValues
     /// The running number of each class's first object.
     private var starts: [Int] = []
 
@@ -19,7 +18,6 @@ final class RealmFileImport: ImportSource {
     init(_ file: RealmFile, classes names: [String], salvages: Bool, _ output: Output) throws {
         self.file = file
         self.output = output
-        values = RealmImportValues(file)
         for name in names where !file.classes.contains(where: { $0.name == name }) {
             throw ToolError(
                 .usage,
@@ -80,30 +78,9 @@ final class RealmFileImport: ImportSource {
     }
 
     private static func type(_ property: RealmFileProperty) -> NamedType {
-        let type: ColumnType =
-            switch property.type.kind {
-            case .int: .int
-            case .bool: .bool
-            case .string: .string
-            case .binary: .data
-            case .mixed, .typedLink: .mixed
-            case .timestamp, .oldDate: .date
-            case .float: .float
-            case .double: .double
-            case .decimal: .decimal
-            case .object: .link
-            case .objectID: .objectID
-            case .uuid: .uuid
-            }
-        let collection: CollectionKind =
-            switch property.collection {
-            case .list: .list
-            case .set: .set
-            case .dictionary: .map
-            case nil: .none
-            }
+        let type = property.type.columnType
         return NamedType(
-            type: type, collection: collection, isNullable: type == .mixed || property.isOptional,
+            type: type, collection: property.collectionKind, isNullable: type == .mixed || property.isOptional,
             target: property.target)
     }
 
@@ -186,7 +163,7 @@ extension RealmFileImport {
             file = source.file
             self.schema = schema
             self.tables = tables
-            values = source.values
+            values = RealmImportValues(file)
             classes = Dictionary(uniqueKeysWithValues: source.chosen.map { ($0.type.table, ($0.type, $0.properties)) })
             // Only links need to know which objects exist.
             for (type, _) in source.chosen where type.kind != .embedded {
@@ -260,12 +237,8 @@ extension RealmFileImport {
 
         private func exists(_ key: Int64, _ table: UInt32) -> Bool {
             guard let keys = keys[table] else { return false }
-            var (low, high) = (0, keys.count)
-            while low < high {
-                let middle = (low + high) / 2
-                if keys[middle] < key { low = middle + 1 } else { high = middle }
-            }
-            return low < keys.count && keys[low] == key
+            let index = keys.firstIndex(notBelow: key)
+            return index < keys.count && keys[index] == key
         }
 
         /// An embedded object, which one object alone may have.

@@ -1,5 +1,4 @@
 import FirnBytes
-import FirnCore
 import FirnCrypto
 import FirnRealmFile
 import FirnStorage
@@ -8,7 +7,7 @@ import FirnStorage
 enum RealmSource {
     /// Whether a file has Realm's header. An encrypted file has none.
     static func hasHeader(_ path: String, storage: any Storage) throws(ToolError) -> Bool {
-        Array(try begin(path, storage: storage).dropFirst(16).prefix(4)) == [0x54, 0x2d, 0x44, 0x42]
+        try begin(path, storage: storage).withUnsafeBytes(RealmFile.isHeader)
     }
 
     /// Whether a file begins as JSON does.

@@ -1,4 +1,7 @@
 /// Walks the leaves of a B+tree one by one. Between two leaves the pages of the file may be released.
+///
+/// An inner node's first element only serves to find an index. Then come the references of its children, and the number
+/// of all elements below.
 struct LeafCursor {
     private struct Level {
         let reference: Int
@@ -20,17 +23,15 @@ struct LeafCursor {
 
     init(_ root: Int) { self.root = root }
 
-    /// Goes to the next leaf. False behind the last one.
-    ///
-    /// - Parameter count: returns how many elements a leaf has.
-    mutating func advance(
-        _ nodes: FileNodes, count: (FileNode) throws(RealmFileError) -> Int
-    ) throws(RealmFileError) -> Bool {
+    /// Goes to the next leaf and opens it. Nil behind the last one.
+    mutating func next(
+        of type: ElementType, in context: LeafContext, _ nodes: FileNodes
+    ) throws(RealmFileError) -> Leaf? {
         var reference = root
         if isBegun {
             guard let next = try nextReference(nodes) else {
                 leaf = 0
-                return false
+                return nil
             }
             reference = next
         }
@@ -38,17 +39,18 @@ struct LeafCursor {
         while true {
             let node = try nodes.node(reference)
             guard node.isInner else {
+                let opened = try nodes.leaf(node, of: type, in: context)
                 leaf = reference
                 start = end
-                end += try count(node)
-                return true
+                end += opened.count
+                return opened
             }
             guard levels.count <= FileNodes.maximumDepth else { throw .damage("a tree is too deep", at: reference) }
             guard node.count >= 2 else { throw .damage("an inner node of a tree has no children", at: reference) }
             levels.append(Level(reference: reference, next: 1, start: end))
             guard let next = try nextReference(nodes) else {
                 leaf = 0
-                return false
+                return nil
             }
             reference = next
         }
